@@ -1,0 +1,1 @@
+"""Agents that play Phase 10: baselines, search, neural networks, people."""

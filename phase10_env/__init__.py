@@ -1,0 +1,1 @@
+"""The card game Phase 10 for reinforcement learning: rules, games and environments."""
