@@ -64,3 +64,24 @@ def meld(seat: int, group: int, kind: str, value: int | str, cards: str) -> dict
     """
     name = {"set": "number", "run": "low", "colour": "colour"}[kind]
     return {"seat": seat, "group": group, "kind": kind, name: value, "cards": cards}
+
+
+def deal(rules: Rules, *hands: str, discard: str = "", stock: str = "") -> dict[str, Any]:
+    """Return a deal for `start_round` or `begin_round`; the rest of the deck fills what is left open.
+
+    A hand given as text keeps its cards and is filled up to the ruleset's size; `-` is a seat without cards.
+
+    >>> filled = deal(Rules(), "R1", "", discard="W")
+    >>> [len(hand) for hand in filled["hands"]], filled["discard"], len(filled["stock"])
+    ([10, 10], ['W'], 87)
+    """
+    given = [read_cards(hand.replace("-", "")) for hand in hands]
+    face_up, top = read_cards(discard), read_cards(stock)
+    rest = Counter(rules.deck) - Counter([*face_up, *top, *(card for hand in given for card in hand)])
+    # Skips last, so that no deal opens with a Skip or fills a hand with one unless it is asked for.
+    left = sorted(rest.elements(), key=SKIP.__eq__)
+    face_up = face_up or [left.pop(0)]
+    for hand, text in zip(given, hands, strict=True):
+        while text != "-" and len(hand) < rules.hand_size:
+            hand.append(left.pop(0))
+    return {"hands": given, "discard": face_up, "stock": [*top, *left]}
