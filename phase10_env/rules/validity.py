@@ -287,6 +287,18 @@ def _check_deck(deck: Deck, hand_size: int | None, problems: list[str]) -> None:
         )
 
 
+def _check_dealer(dealer: int | None, deck: Deck, hand_size: int | None, problems: list[str]) -> None:
+    """Find a first dealer in a seat that no game with this deck can have (R4)."""
+    if dealer is None or hand_size is None:
+        return
+    needed = (dealer + 1) * hand_size + 2
+    if sum(deck) < needed and dealer > 1:
+        problems.append(
+            f"dealer is {dealer}, which takes {dealer + 1} players and at least {needed} cards: the deck has "
+            f"{sum(deck)}; expected a lower seat or a larger deck"
+        )
+
+
 # ---------------------------------------------------------------- can a hand hold a phase?
 
 
@@ -448,6 +460,7 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
         _check_sizes(good["phases"], good["hand_size"], good["go_out"], problems)
     if good["deck"] is not None:
         _check_deck(good["deck"], good["hand_size"], problems)
+        _check_dealer(good["dealer"], good["deck"], good["hand_size"], problems)
         if good["phases"] is not None and good["naturals"] is not None:
             _check_holdable(good["phases"], good["deck"], good["naturals"], problems)
     if problems:
