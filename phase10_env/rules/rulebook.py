@@ -152,8 +152,8 @@ def _deal_rules(ruleset: RuleSet) -> _Rules:
     yield "R4", f"{dealer} Each new round is dealt by the next player to the left."
     yield (
         "R5",
-        f"Each player is dealt {_count(ruleset.hand_size, 'card')}. The rest is the stock, face down; its top "
-        "card is turned up and starts the discard pile.",
+        f"Each player is dealt {_count(ruleset.hand_size, 'card')}. The rest is the stock, face down; its "
+        "top card is turned up and starts the discard pile.",
     )
     yield "R6", "The player to the left of the dealer begins, and play goes on to the left."
     first = []
@@ -185,14 +185,14 @@ def _turn_rules(ruleset: RuleSet) -> _Rules:
     )
     if ruleset.hit_after_lay == "all":
         hits = (
-            "Once your phase is down, and already in the turn in which you lay it down, you may hit: add as many "
-            "cards as you like from your hand to melds on the table, your own or those of others."
+            "Once your phase is down, and already in the turn in which you lay it down, you may hit: add as "
+            "many cards as you like from your hand to melds on the table, your own or those of others."
         )
     else:
         hits = (
-            "Once your phase is down you may hit: add as many cards as you like from your hand to melds on the "
-            "table. In the turn in which you lay down, only your own melds may be hit; in later turns those of "
-            "others too."
+            "Once your phase is down you may hit: add as many cards as you like from your hand to melds on "
+            "the table. In the turn in which you lay down, only your own melds may be hit; in later turns "
+            "those of others too."
         )
     yield "R11", hits
     end = "End your turn by discarding one card" + (" or by playing a Skip." if skips else ".")
@@ -200,16 +200,16 @@ def _turn_rules(ruleset: RuleSet) -> _Rules:
         back = "You may discard the very card that you have just taken from the discard pile."
     else:
         back = (
-            "If you took a card from the discard pile, you may not discard it, nor another just like it, in the "
-            "same turn, unless nothing else can end your turn."
+            "If you took a card from the discard pile, you may not discard it, nor another just like it, in "
+            "the same turn, unless nothing else can end your turn."
         )
     yield "R12", f"{end} {back}"
     yield (
         "R13",
-        "If the stock is empty when you draw from it, all discards but the top one are shuffled and become the "
-        "new stock. If you can draw neither from the stock nor from the discard pile, you play on without "
-        "drawing; when nobody could draw for a full circle of turns, the round ends without a winner: everyone "
-        "scores the cards in hand, and phases count as after any other round.",
+        "If the stock is empty when you draw from it, all discards but the top one are shuffled and become "
+        "the new stock. If you can draw neither from the stock nor from the discard pile, you play on "
+        "without drawing; when nobody could draw for a full circle of turns, the round ends without a "
+        "winner: everyone scores the cards in hand, and phases count as after any other round.",
     )
 
 
@@ -237,8 +237,8 @@ def _phase_rules(ruleset: RuleSet) -> _Rules:
         yield "R18", _wild_rule(ruleset)
         yield (
             "R19",
-            "A Wild on the table keeps the value it was laid as until the round ends. No card on the table is "
-            "ever replaced, moved or taken back.",
+            "A Wild on the table keeps the value it was laid as until the round ends. No card on the table "
+            "is ever replaced, moved or taken back.",
         )
     else:
         yield "R19", "No card on the table is ever replaced, moved or taken back."
@@ -247,8 +247,8 @@ def _phase_rules(ruleset: RuleSet) -> _Rules:
         yield "R21", "A Skip is never part of a group and never a hit."
     yield (
         "R22",
-        "What fits a meld depends on that meld alone, not on the phase its owner is playing. Melds stay on the "
-        "table until the round ends.",
+        "What fits a meld depends on that meld alone, not on the phase its owner is playing. Melds stay on "
+        "the table until the round ends.",
     )
 
 
@@ -273,8 +273,8 @@ def _wild_rule(ruleset: RuleSet) -> str:
     names = [text for kind, text in declared.items() if kind in two_groups]
     either = " or ".join(names)
     return (
-        f"{stands} A phase needs at least one numbered card in all of its groups together. Where a group is made "
-        f"of Wilds alone, its player says what it is: {either}."
+        f"{stands} A phase needs at least one numbered card in all of its groups together. Where a group is "
+        f"made of Wilds alone, its player says what it is: {either}."
     )
 
 
@@ -291,8 +291,8 @@ def _hit_rule(kinds: set[str], wilds: bool) -> str:
     if "run" not in kinds:
         return f"{text} A Wild fits everywhere."
     return (
-        f"{text} A Wild fits everywhere except on a run that already goes from 1 to 12; on a run that is open at "
-        "both ends you choose the end."
+        f"{text} A Wild fits everywhere except on a run that already goes from 1 to 12; on a run that is "
+        "open at both ends you choose the end."
     )
 
 
@@ -311,9 +311,9 @@ def _skip_rules(ruleset: RuleSet) -> _Rules:
     if ruleset.skip_placement == "front":
         yield (
             "R24",
-            "The Skip lies in front of the player who is skipped, who puts it on the discard pile when the lost "
-            "turn comes. Until then the card on top of the discard pile may still be taken; afterwards the Skip "
-            "blocks the pile for the player who follows.",
+            "The Skip lies in front of the player who is skipped, who puts it on the discard pile when the "
+            "lost turn comes. Until then the card on top of the discard pile may still be taken; afterwards "
+            "the Skip blocks the pile for the player who follows.",
         )
     else:
         yield (
@@ -325,8 +325,8 @@ def _skip_rules(ruleset: RuleSet) -> _Rules:
         yield "R26", "With two players, whoever plays a Skip takes another whole turn."
     yield (
         "R27",
-        "A Skip still waiting at the end of a round is void. A Skip may be kept for later, and it may be the last "
-        "card, with which you go out.",
+        "A Skip still waiting at the end of a round is void. A Skip may be kept for later, and it may be the "
+        "last card, with which you go out.",
     )
 
 
@@ -337,15 +337,15 @@ def _round_rules(ruleset: RuleSet) -> _Rules:
     if ruleset.go_out == "any":
         yield (
             "R28",
-            "Whoever has no card left goes out, be it by the lay-down, by a hit or by the discard, and the round "
-            "ends at once for everyone.",
+            "Whoever has no card left goes out, be it by the lay-down, by a hit or by the discard, and the "
+            "round ends at once for everyone.",
         )
     else:
         skip = ", or be a Skip that is played" if ruleset.deck[SKIP] else ""
         yield (
             "R28",
-            "Whoever has no card left goes out, and the round ends at once for everyone. The last card must be "
-            f"discarded{skip}: a lay-down or a hit that would leave no card in hand is not allowed.",
+            "Whoever has no card left goes out, and the round ends at once for everyone. The last card must "
+            f"be discarded{skip}: a lay-down or a hit that would leave no card in hand is not allowed.",
         )
     yield (
         "R29",
@@ -373,8 +373,9 @@ def _game_rules(ruleset: RuleSet) -> _Rules:
     if ruleset.winner == "went_out":
         yield (
             "R31",
-            "Whoever lays down the last phase and goes out in the same round wins, and the game ends. If you have "
-            "laid it down and do not go out in that round, it does not count as done, and you repeat it.",
+            "Whoever lays down the last phase and goes out in the same round wins, and the game ends. If you "
+            "have laid it down and do not go out in that round, it does not count as done, and you repeat "
+            "it.",
         )
         yield "R32", "The others are ranked by phases done, then by the lower total of points."
         yield "R33", "Two players cannot tie for the win, as only one of them goes out."
@@ -383,13 +384,13 @@ def _game_rules(ruleset: RuleSet) -> _Rules:
             last = "has done every phase" if ruleset.advance == "pick" else "completes the last phase"
             yield (
                 "R31",
-                f"The game ends with the round in which somebody {last}. Everyone who has done so by the end of "
-                "that round competes for the win, whoever went out.",
+                f"The game ends with the round in which somebody {last}. Everyone who has done so by the end "
+                "of that round competes for the win, whoever went out.",
             )
             yield (
                 "R32",
-                "Among those who compete, the lowest total of points wins. The others are ranked by phases done, "
-                "then by the lower total.",
+                "Among those who compete, the lowest total of points wins. The others are ranked by phases "
+                "done, then by the lower total.",
             )
         else:
             yield "R32", "The lowest total of points wins. The others are ranked by points alone."
@@ -417,9 +418,9 @@ def _tie_rule(ruleset: RuleSet) -> str:
         else "The first of them to lay the phase down wins at once."
     )
     return (
-        "With equal lowest totals, the tied players alone play the last phase of the list once more. The others "
-        "sit out: they get no cards, have no turns and cannot be skipped. The next tied player to the left deals, "
-        f"and the totals do not change. {first}"
+        "With equal lowest totals, the tied players alone play the last phase of the list once more. The "
+        "others sit out: they get no cards, have no turns and cannot be skipped. The next tied player to the "
+        f"left deals, and the totals do not change. {first}"
     )
 
 
