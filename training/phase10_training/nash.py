@@ -196,10 +196,10 @@ def _warning(
     found = (
         f"the Nash average mixes {support} agents ({', '.join(mixture)})"
         if support > 1
-        else f"{names[order[0]]} beats every other agent, but the others beat each other in circles"
+        else f"{names[order[0]]} beats every other agent, but the results do not add up along one scale"
     )
     alone = "" if chance is None else f" (chance alone: about {100.0 * chance:.0f} %)"
     return (
-        f"The order is not a plain ladder: {found} and {100.0 * share:.0f} % of the log odds are cyclic{alone}, "
-        "so read the ratings next to the cross table."
+        f"The order is not a plain ladder: {found} and {100.0 * share:.0f} % of the log odds are cyclic"
+        f"{alone}, so read the ratings next to the cross table."
     )

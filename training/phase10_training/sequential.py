@@ -37,9 +37,11 @@ class SequentialTest:
     players) under each mean; the "normal" form is `N (mu1 - mu0) (2 m - mu0 - mu1) / (2 v)`. Both include
     half an imagined deal at each end of the range, so that agents that tie on every deal do not make the
     variance zero. The error rates of the normal form need about fifty deals that differ from the commonest
-    outcome; take the exact form for agents that are nearly the same. Looks come after `min_deals` deals and every `check_every` from there, whatever the size
-    of the batches, so the decision does not depend on how the deals were grouped. After a decision further
-    deals are ignored; without one at `max_deals` it is "undecided".
+    outcome; take the exact form for agents that are nearly the same.
+
+    Looks come after `min_deals` deals and every `check_every` from there, whatever the size of the batches,
+    so the decision does not depend on how the deals were grouped. After a decision further deals are
+    ignored; without one at `max_deals` it is "undecided".
 
     Arguments:
         elo0, elo1: Elo under the two hypotheses, `elo0 < elo1`.
