@@ -17,9 +17,9 @@ def end_round(game: "ReferenceGame", out: int | None) -> None:
         else:
             end_game(game, [out])
         return
+    # The hand of the seat that went out is empty, so it scores 0 (R29).
     for seat, hand in enumerate(game.hands):
-        if seat != out:
-            game.scores[seat] += sum(points_of(card) for card in hand)
+        game.scores[seat] += sum(points_of(card) for card in hand)
     _complete_phases(game, out)
     competitors = [
         seat for seat in range(game.players) if phases_completed(game, seat) == len(game.rules.phases)
@@ -104,7 +104,7 @@ def ranks(game: "ReferenceGame") -> list[int] | None:
 
 def _ranking_key(game: "ReferenceGame", seat: int) -> tuple[bool, bool, int, int]:
     """Return the key by which seats are ranked: winners, others tied with them, then phases and points."""
-    beaten_in_tie_break = game.tie_break_round and seat in game.active
-    completed = 0 if game.rules.advance == "every_round" else phases_completed(game, seat)
-    # A tied seat replays the last phase, so its own counter no longer tells that it had completed all.
-    return seat not in game.winners, not beaten_in_tie_break, -completed, game.scores[seat]
+    # A tied seat replays the last phase, so its own counter no longer tells that it had completed all;
+    # under `every_round` all others have played as many phases and are ranked by points alone.
+    tied_for_first = game.tie_break_round and seat in game.active
+    return seat not in game.winners, not tied_for_first, -phases_completed(game, seat), game.scores[seat]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from reference import PRESETS, ReferenceGame, Rules, perft, start_round
+from reference.endings import end_round
 from reference.situations import deal, meld, situation
 
 OFFICIAL = Rules()
@@ -121,6 +122,25 @@ def test_r33_first_to_go_out_wins_and_scores_do_not_change() -> None:
     game.play("discard R12")
     assert (game.over, game.winners, game.scores) == (True, [0], [20, 30, 20])
     assert game.ranks() == [1, 3, 2]
+
+
+def test_r33_the_tied_players_stay_ahead_of_others_who_completed_the_last_phase() -> None:
+    rules = replace(OFFICIAL, phases=OFFICIAL.phases[:1])
+    seats = {0: {"laid": True, "score": 20}, 1: {"laid": True, "score": 50}, 2: {"laid": True, "score": 10}}
+    game = situation("R12", "R5", "B10", "W", rules=rules, table=TWO_SETS, seats=seats)
+    game.play("discard R12")
+    game.begin_round(deal(rules, "", "-", "", "-"))
+    assert (game.active, game.dealer, game.to_act) == ([0, 2], 0, 2)
+    game.hands[game.to_act] = []
+    end_round(game, game.to_act)
+    assert game.ranks() == [2, 3, 1, 4]
+
+
+def test_r33_the_last_phase_is_replayed_under_pick_too() -> None:
+    seats = {seat: {"done": list(range(1, 11)), "score": 5} for seat in range(2)}
+    hand = "R4 B4 G4 Y4 R5 B5 G5 Y5 W W R6"
+    game = situation(hand, "B12", rules=PRESETS["pick-a-phase"], seats=seats, active=[0, 1])
+    assert [text for text in game.legal() if text.startswith("lay")] == ["lay 10"]
 
 
 def test_r33_under_lay_down_the_first_to_lay_wins_at_once() -> None:
