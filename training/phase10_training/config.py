@@ -149,7 +149,7 @@ def load_config(
         key, value = parse_override(config_type, text)
         _assign(data, key, value)
         overridden.add(key)
-    return _build(config_type, data, str(file), frozenset(overridden))
+    return _build(config_type, data, repr(str(file)), frozenset(overridden))
 
 
 def _read_with_base(file: Traversable, folder: str, seen: tuple[str, ...]) -> dict[str, Any]:
@@ -191,10 +191,9 @@ def build_config(config_type: type[T], data: Mapping[str, Any], source: str = "t
 
 
 def _build(config_type: type[T], data: Mapping[str, Any], source: str, overridden: frozenset[str]) -> T:
-    for key, _ in _unknown_keys(inspect.type_info(config_type), data, ""):
-        raise ConfigError(
-            f"unknown key {key!r} in {source}; the nearest valid key is {_nearest_key(config_type, key)!r}."
-        )
+    for key, value in _unknown_keys(inspect.type_info(config_type), data, ""):
+        close = _nearest_key(config_type, key, section=isinstance(value, Mapping))
+        raise ConfigError(f"unknown key {key!r} in {source}; the nearest valid key is {close!r}.")
     try:
         return msgspec.convert(data, config_type)
     except msgspec.ValidationError as problem:
@@ -214,13 +213,17 @@ def _explain(
     message = message.rstrip(".").replace("`", "")
     missing = re.fullmatch(r"Object missing required field (\S+)", message)
     if missing:
-        key = ".".join(part for part in (location, missing[1]) if part)
+        key = ".".join(part for part in (_dotted(location), missing[1]) if part)
         return f"the key {key!r} is missing in {source}; set it there or with --set {key}=VALUE."
     if not location:
         return f"{source} is not valid: {message}."
-    where = f"--set {location}" if location in overridden else source
+    if "[...]" in location:
+        return f"a value in the table {location.partition('[')[0]!r} of {source} is not valid: {message}."
+    location = _dotted(location)
+    given = next((key for key in overridden if f"{location}.".startswith(f"{key}.")), None)
+    where = f"--set {given}" if given else source
     found = _value_at(data, location)
-    expected = _describe_type(_type_at(inspect.type_info(config_type), location.split("[")[0].split(".")))
+    expected = _describe_type(_type_at(inspect.type_info(config_type), location.split(".")))
     if message.startswith(("Expected", "Invalid enum value")):
         expected = message.split(", got")[0].removeprefix("Expected ") if expected is None else expected
         limit = re.search(r"(?:[<>]=?|matching regex|of length) .+", message)
@@ -230,9 +233,14 @@ def _explain(
     return f"the key {location!r} in {where} is not valid: {message}."
 
 
+def _dotted(key: str) -> str:
+    """Write list positions as `opponents.0`, and the values of a table of keys as their table."""
+    return re.sub(r"\[(\d+)\]", r".\1", key.replace("[...]", ""))
+
+
 def _value_at(data: Any, location: str) -> str:
     value = data
-    for part in re.findall(r"[^.\[\]]+", location):
+    for part in location.split("."):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
         elif isinstance(value, (list, tuple)) and part.isdigit() and int(part) < len(value):
@@ -296,14 +304,17 @@ def _unknown_keys(node: inspect.Type, data: Any, prefix: str) -> Iterator[tuple[
         item = _item_of(node)
         for index, value in enumerate(data if item is not None else ()):
             assert item is not None
-            yield from _unknown_keys(item, value, f"{prefix}[{index}]")
+            yield from _unknown_keys(item, value, f"{prefix}.{index}")
 
 
 def _type_at(node: inspect.Type | None, path: list[str]) -> inspect.Type | None:
     """The type of the setting at `path`, or None where there is none."""
     for part in path:
         struct = _struct_of(node)
-        if struct is not None:
+        item = _item_of(node)
+        if item is not None and part.isdigit():
+            node = item
+        elif struct is not None:
             node = _field_types(struct).get(part)
         elif isinstance(node, inspect.DictType):
             node = node.value_type
@@ -312,18 +323,19 @@ def _type_at(node: inspect.Type | None, path: list[str]) -> inspect.Type | None:
     return node
 
 
-def _nearest_key(config_type: type[msgspec.Struct], key: str) -> str:
+def _nearest_key(config_type: type[msgspec.Struct], key: str, section: bool = False) -> str:
     """The valid key most like `key`: in its own section if that exists, else one of the same last name."""
     root = inspect.type_info(config_type)
-    parts = re.sub(r"\[\d+\]", "", key).split(".")
-    section = _struct_of(_type_at(root, parts[:-1]))
-    if section is not None and len(parts) > 1:
-        siblings = [".".join([*parts[:-1], name]) for name in _field_types(section)]
-        return nearest(key, siblings) or key
+    *above, name = key.split(".")
+    inside = _struct_of(_type_at(root, above))
+    if inside is not None and above:
+        close = nearest(name, _field_types(inside))
+        return ".".join([*above, close]) if close else ".".join(above)
     leaves = list(_leaf_keys(root, ""))
-    sections = sorted({leaf.rpartition(".")[0] for leaf in leaves} - {""})
-    same_name = [leaf for leaf in leaves if leaf.rpartition(".")[2] == parts[-1]]
-    return nearest(key, same_name or [*leaves, *sections]) or key
+    if section:
+        leaves = sorted({leaf.rpartition(".")[0] for leaf in leaves} - {""}) or leaves
+    same_name = [leaf for leaf in leaves if leaf.rpartition(".")[2] == name]
+    return nearest(key, same_name or leaves) or key
 
 
 def _describe_type(node: inspect.Type | None) -> str | None:
@@ -369,7 +381,7 @@ def parse_override(config_type: type[msgspec.Struct], text: str) -> tuple[str, A
     (('name', '12'), ('size', None))
     """
     key, equals, raw = text.partition("=")
-    key, raw = key.strip(), raw.strip()
+    key, raw = _dotted(key.strip()), raw.strip()
     if not equals or not key:
         raise ConfigError(f"--set expects section.key=value, found {text!r}.")
     node = _type_at(inspect.type_info(config_type), key.split("."))
@@ -398,12 +410,25 @@ def parse_override(config_type: type[msgspec.Struct], text: str) -> tuple[str, A
 
 def _assign(data: dict[str, Any], key: str, value: Any) -> None:
     *sections, name = key.split(".")
-    for section in sections:
-        inner = data.get(section)
-        if not isinstance(inner, dict):
-            inner = data[section] = {}
-        data = inner
-    data[name] = value
+    place: Any = data
+    for section, following in zip(sections, [*sections, name][1:], strict=True):
+        if isinstance(place, list):
+            place = place[_index(place, section, key)]
+            continue
+        inner = place.get(section)
+        if not isinstance(inner, dict | list) or (isinstance(inner, list) and not following.isdigit()):
+            inner = place[section] = {}
+        place = inner
+    if isinstance(place, list):
+        place[_index(place, name, key)] = value
+    else:
+        place[name] = value
+
+
+def _index(items: list[Any], part: str, key: str) -> int:
+    if part.isdigit() and int(part) < len(items):
+        return int(part)
+    raise ConfigError(f"--set {key} expects an index below {len(items)}, found {part!r}.")
 
 
 # ---------------------------------------------------------------- output

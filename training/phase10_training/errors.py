@@ -11,7 +11,7 @@ class UsageError(ValueError):
 
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that is spelled most like `name`, or None if there are no choices.
+    """Return the choice that is spelled most like `name` or has its letters as initials, or None of none.
 
     Args:
         name: what was given.
@@ -19,6 +19,8 @@ def nearest(name: str, choices: Iterable[str]) -> str | None:
 
     >>> nearest("quikstart", ["quickstart", "two_players"])
     'quickstart'
+    >>> nearest("lr", ["clip", "optimizer.learning_rate"])
+    'optimizer.learning_rate'
     >>> nearest("x", []) is None
     True
     """
@@ -28,6 +30,9 @@ def nearest(name: str, choices: Iterable[str]) -> str | None:
     given = name.lower()
 
     def similarity(choice: str) -> float:
+        last = choice.lower().rpartition(".")[2]
+        if given == "".join(word[:1] for word in last.split("_")):
+            return 1.0
         return difflib.SequenceMatcher(None, given, choice.lower()).ratio()
 
     return max(valid, key=similarity)
