@@ -176,11 +176,12 @@ def _sentence(box: str) -> str:
     inner = [row.strip("│ ") for row in rows if not row.startswith(("╭", "╰"))]
     parts = [" ".join(part.split()) for part in re.split(r"\n─+\n", "\n".join(inner))]
     problem = re.sub(r"^Error parsing __\S+: ", "", parts[0]).rstrip(".")
-    problem = re.sub(
-        r"^Error parsing (\S+): (?:invalid literal for int\(\) with base 10|could not convert string to float): ",
-        r"\1 expects a number, found ",
+    no_number = re.search(
+        r"^Error parsing (\S+): .*(?:invalid literal for int\(\)|could not convert string to float).*?: ('.*')$",
         problem,
     )
+    if no_number:
+        problem = f"{no_number[1]} expects a number, found {no_number[2]}"
     found = re.search(r"[Uu]nrecognized options: ([^\s,]+)", problem)
     for part in parts[1:]:
         available = re.match(r"Available subcommands: (.+)", part)
