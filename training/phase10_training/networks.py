@@ -1,0 +1,264 @@
+"""The policy and value network: small counts in, action logits and a value out.
+
+Shapes: n observations of D small integers (uint8), A actions (165), Q privileged integers for the critic only.
+Weights are float32; products may run in bf16.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Literal
+
+import msgspec
+import torch
+from torch import nn
+from torch.nn import functional
+
+from phase10_training.sparse_input import pack_pairs, sparse_linear
+
+__all__ = [
+    "FoldedWeights",
+    "NetworkError",
+    "NetworkSettings",
+    "PolicyValueNet",
+    "fast_precision",
+    "masked_log_softmax",
+]
+
+ACTIONS = 165
+
+Precision = Literal["fp32", "bf16"]
+
+
+class NetworkError(ValueError):
+    """A network cannot be built or fed as asked."""
+
+
+class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold the shape of the network and how it computes.
+
+    Attributes:
+        actor: widths of the policy's hidden layers.
+        critic: widths of the value's hidden layers; the first of both must add up to an even number.
+        precision: of matrix products; "auto" is bf16 where the device multiplies it natively.
+        input_layer: "sparse" skips the zeros of the observation (CPU only), "dense" does not, "auto" is
+            sparse on a CPU.
+
+    >>> NetworkSettings(actor=(512, 256)).critic
+    (256, 256)
+    """
+
+    actor: tuple[int, ...] = (256, 256)
+    critic: tuple[int, ...] = (256, 256)
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    input_layer: Literal["auto", "dense", "sparse"] = "auto"
+
+
+def fast_precision(device: torch.device) -> Precision:
+    """Return "bf16" if the device has matrix instructions for it, else "fp32".
+
+    A CPU without them runs bf16 products through conversions, slower than fp32.
+
+    >>> fast_precision(torch.device("cpu")) in ("fp32", "bf16")
+    True
+    """
+    if device.type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    if device.type == "cpu" and hasattr(torch.cpu, "get_capabilities"):
+        found = torch.cpu.get_capabilities()
+        return "bf16" if found.get("avx512_bf16") or found.get("amx_bf16") or found.get("bf16") else "fp32"
+    return "fp32"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoldedWeights:
+    """Hold the weights in the form the products take: scales folded in, rounded to the precision.
+
+    Attributes:
+        input: [D, Ha + Hc], first layers of actor and critic side by side, for raw integers.
+        packed: the same as bf16 pairs for the sparse product, or None.
+        privileged: [Q, Hc] or None.
+        actor, critic: (weight [out, in], bias) of the further layers, the heads last.
+    """
+
+    input: torch.Tensor
+    packed: torch.Tensor | None
+    privileged: torch.Tensor | None
+    actor: tuple[tuple[torch.Tensor, torch.Tensor], ...]
+    critic: tuple[tuple[torch.Tensor, torch.Tensor], ...]
+
+
+class PolicyValueNet(nn.Module):
+    """Map observations to action logits and values with separate actor and critic trunks.
+
+    The first layers of both trunks are one product. The observation's scales are folded into its weights, so
+    raw integers go in. Layers start orthogonal with gain √2, the policy head with 0.01, the value head with
+    1, biases at zero.
+
+    Args:
+        scale: float32[D], factor of each observation entry (about 1 / its largest value).
+        settings: widths and precision.
+        privileged_scale: float32[Q] for a critic that also sees hidden state, else None.
+        actions: A.
+        seed: of the initial weights.
+
+    Raises:
+        NetworkError: no hidden layer, or an odd first layer.
+
+    >>> net = PolicyValueNet(torch.ones(40), NetworkSettings(actor=(16,), critic=(16, 8)), seed=1)
+    >>> logits, values = net(torch.zeros(3, 40, dtype=torch.uint8))
+    >>> logits.shape, values.shape
+    (torch.Size([3, 165]), torch.Size([3]))
+    """
+
+    scale: torch.Tensor
+    privileged_scale: torch.Tensor
+
+    def __init__(
+        self,
+        scale: torch.Tensor,
+        settings: NetworkSettings,
+        *,
+        privileged_scale: torch.Tensor | None = None,
+        actions: int = ACTIONS,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if not settings.actor or not settings.critic or (settings.actor[0] + settings.critic[0]) % 2:
+            raise NetworkError(
+                f"expected at least one layer a trunk and first widths with an even sum, found actor "
+                f"{settings.actor} and critic {settings.critic}; choose widths such as (256, 256)"
+            )
+        self.settings = settings
+        self.register_buffer("scale", scale.to(torch.float32), persistent=False)
+        no_state = torch.zeros(0)
+        self.register_buffer(
+            "privileged_scale",
+            no_state if privileged_scale is None else privileged_scale.float(),
+            persistent=False,
+        )
+        generator = torch.Generator().manual_seed(seed)
+
+        def orthogonal(rows: int, columns: int, gain: float) -> nn.Parameter:
+            weight = torch.empty(rows, columns)
+            return nn.Parameter(nn.init.orthogonal_(weight, gain, generator=generator))
+
+        def trunk(widths: tuple[int, ...], out: int, head_gain: float) -> nn.ModuleList:
+            layers = nn.ModuleList()
+            for i, (width, after) in enumerate(zip(widths, (*widths[1:], out), strict=True)):
+                layer = nn.Linear(width, after)
+                layer.weight = orthogonal(after, width, head_gain if i == len(widths) - 1 else math.sqrt(2))
+                nn.init.zeros_(layer.bias)
+                layers.append(layer)
+            return layers
+
+        first = [
+            orthogonal(len(scale), widths[0], math.sqrt(2)) for widths in (settings.actor, settings.critic)
+        ]
+        self.input_weight = nn.Parameter(torch.cat([part.detach() for part in first], dim=1))
+        self.input_bias = nn.Parameter(torch.zeros(self.input_weight.shape[1]))
+        self.privileged_weight: nn.Parameter | None = None
+        if privileged_scale is not None:
+            self.privileged_weight = orthogonal(len(privileged_scale), settings.critic[0], math.sqrt(2))
+        self.actor = trunk(settings.actor, actions, 0.01)
+        self.critic = trunk(settings.critic, 1, 1.0)
+
+    @property
+    def device(self) -> torch.device:
+        """The device that holds the weights."""
+        return self.input_weight.device
+
+    @property
+    def precision(self) -> Precision:
+        """The precision of products on the present device."""
+        return fast_precision(self.device) if self.settings.precision == "auto" else self.settings.precision
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the first layer skips zeros on the present device."""
+        return self.device.type == "cpu" and self.settings.input_layer != "dense"
+
+    def fold(self) -> FoldedWeights:
+        """Return the weights ready for products; differentiable, unless called under `torch.no_grad`.
+
+        A rollout calls this once and passes the result to `forward`: its weights do not change.
+        """
+        dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
+        scaled = self.input_weight * self.scale[:, None]
+        packed = pack_pairs(scaled) if self.is_sparse and dtype == torch.bfloat16 else None
+        privileged = None
+        if self.privileged_weight is not None:
+            privileged = (self.privileged_weight * self.privileged_scale[:, None]).to(dtype)
+
+        def layers(trunk: nn.ModuleList) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
+            linear = [layer for layer in trunk if isinstance(layer, nn.Linear)]
+            return tuple((layer.weight.to(dtype), layer.bias.to(dtype)) for layer in linear)
+
+        return FoldedWeights(
+            input=scaled if self.is_sparse else scaled.to(dtype),
+            packed=packed,
+            privileged=privileged,
+            actor=layers(self.actor),
+            critic=layers(self.critic),
+        )
+
+    def forward(
+        self,
+        observations: torch.Tensor,
+        privileged: torch.Tensor | None = None,
+        *,
+        folded: FoldedWeights | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits float32[n, A] and values float32[n].
+
+        Args:
+            observations: uint8[n, D].
+            privileged: uint8[n, Q], exactly when the network has a `privileged_scale`.
+            folded: `fold()` of the present weights, to save folding them again.
+
+        Raises:
+            NetworkError: widths that do not fit.
+        """
+        self._check(observations, privileged)
+        weights = self.fold() if folded is None else folded
+        dtype = weights.actor[0][0].dtype
+        if self.is_sparse:
+            hidden = sparse_linear(observations, weights.input, self.input_bias, weights.packed)
+        else:
+            hidden = torch.addmm(self.input_bias.to(dtype), observations.to(dtype), weights.input)
+        actor_width = self.settings.actor[0]
+        actor, critic = hidden[:, :actor_width], hidden[:, actor_width:]
+        if privileged is not None and weights.privileged is not None:
+            critic = torch.addmm(critic, privileged.to(dtype), weights.privileged)
+        logits = _through(functional.relu(actor), weights.actor)
+        values = _through(functional.relu(critic), weights.critic)
+        return logits.float(), values.float().squeeze(1)
+
+    def _check(self, observations: torch.Tensor, privileged: torch.Tensor | None) -> None:
+        width = 0 if privileged is None else privileged.shape[1]
+        if observations.shape[1] != len(self.scale) or width != len(self.privileged_scale):
+            raise NetworkError(
+                f"expected observations of {len(self.scale)} and privileged state of "
+                f"{len(self.privileged_scale)} entries, found {observations.shape[1]} and {width}; use the "
+                f"observation layout the network was made for"
+            )
+
+
+def _through(hidden: torch.Tensor, layers: tuple[tuple[torch.Tensor, torch.Tensor], ...]) -> torch.Tensor:
+    for weight, bias in layers[:-1]:
+        hidden = functional.relu(functional.linear(hidden, weight, bias))
+    return functional.linear(hidden, *layers[-1])
+
+
+def masked_log_softmax(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
+    """Return log-probabilities float[n, A] with -inf for illegal actions.
+
+    Args:
+        logits: float[n, A].
+        masks: bool[n, A], True where legal; at least one a row.
+
+    >>> masked_log_softmax(torch.zeros(1, 3), torch.tensor([[True, False, True]])).exp().tolist()
+    [[0.5, 0.0, 0.5]]
+    """
+    return torch.log_softmax(logits.masked_fill(~masks, float("-inf")), dim=1)

@@ -1,0 +1,221 @@
+"""The first layer of a network on small counts that are mostly zero: a product that skips the zeros (CPU).
+
+Shapes: n observations of D small integers (uint8), H outputs (even). A row of H weights belongs to each entry
+of the observation, so y = x W + b is a sum over the few non-zero entries. With 12 % of them non-zero this
+takes two thirds of the time of a dense bf16 product (on a CPU that has one), a third of a dense fp32 product.
+
+bf16 weights travel as pairs in one uint32 (column j in the low half, column j + H/2 in the high half). A bf16
+number is the upper half of a float32: a shift or a mask unpacks it on any CPU, and half as much memory moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import torch
+
+__all__ = ["pack_pairs", "sparse_linear"]
+
+_Float = npt.NDArray[np.float32]
+_Words = npt.NDArray[np.uint32]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_BLOCK = 4  # entries handled together; lists are padded to a multiple with entries of value zero
+_SIXTEEN = np.uint32(16)
+_UPPER = np.uint32(0xFFFF0000)
+
+
+def _vector_kernel(function: _Function) -> _Function:
+    """Compile like the rules' kernels, and let sums be reordered: without that they do not vectorise."""
+    options = {"contract", "reassoc", "nsz"}
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=options)(function)
+    return cast(_Function, compiled)
+
+
+@_vector_kernel
+def _low(word: Any) -> Any:
+    """Return the bf16 number in the low half of a word, as float32."""
+    return np.uint32(word << _SIXTEEN).view(np.float32)
+
+
+@_vector_kernel
+def _high(word: Any) -> Any:
+    """Return the bf16 number in the high half of a word, as float32."""
+    return np.uint32(word & _UPPER).view(np.float32)
+
+
+@_vector_kernel
+def _list_entries(
+    x: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.uint16],
+    entries: npt.NDArray[np.uint8],
+) -> None:
+    """List the non-zero entries of every row: those of row i at starts[i] … starts[i + 1]."""
+    k = 0
+    for i in range(x.shape[0]):
+        starts[i] = k
+        for d in range(x.shape[1]):
+            # Written always, kept if not zero: a branch here would be mispredicted all the time.
+            columns[k] = d
+            k += int(x[i, d] != 0)
+        for m in range(starts[i], k):
+            entries[m] = x[i, columns[m]]
+        while k % _BLOCK:
+            columns[k] = 0
+            entries[k] = 0
+            k += 1
+    starts[x.shape[0]] = k
+
+
+@_vector_kernel
+def _turn(
+    starts: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.uint16],
+    entries: npt.NDArray[np.uint8],
+    turned_starts: npt.NDArray[np.int64],
+    position: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.uint32],
+    turned_entries: npt.NDArray[np.uint8],
+) -> None:
+    """List the same entries by column (a counting sort); `position[D]` is scratch."""
+    position[:] = 0
+    for k in range(starts[-1]):
+        position[columns[k]] += int(entries[k] != 0)
+    total = 0
+    for d in range(position.shape[0]):
+        turned_starts[d] = total
+        total += (position[d] + _BLOCK - 1) // _BLOCK * _BLOCK
+        for k in range(turned_starts[d] + position[d], total):
+            rows[k] = 0
+            turned_entries[k] = 0
+        position[d] = turned_starts[d]
+    turned_starts[position.shape[0]] = total
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            if entries[k] != 0:
+                d = columns[k]
+                rows[position[d]] = i
+                turned_entries[position[d]] = entries[k]
+                position[d] += 1
+
+
+@_vector_kernel
+def _sum_rows(
+    starts: npt.NDArray[np.int64], picks: Any, entries: npt.NDArray[np.uint8], table: _Float, out: _Float
+) -> None:
+    """Add to out[i] the rows of `table` that list i picks, times their entries."""
+    for i in range(out.shape[0]):
+        total = out[i]
+        for k in range(starts[i], starts[i + 1], _BLOCK):
+            a, b, c, d = table[picks[k]], table[picks[k + 1]], table[picks[k + 2]], table[picks[k + 3]]
+            x, y = np.float32(entries[k]), np.float32(entries[k + 1])
+            z, w = np.float32(entries[k + 2]), np.float32(entries[k + 3])
+            for j in range(table.shape[1]):
+                total[j] += x * a[j] + y * b[j] + z * c[j] + w * d[j]
+
+
+@_vector_kernel
+def _sum_packed_rows(
+    starts: npt.NDArray[np.int64], picks: Any, entries: npt.NDArray[np.uint8], table: _Words, out: _Float
+) -> None:
+    """Do `_sum_rows` with a table of packed bf16 pairs, adding in float32."""
+    half = table.shape[1]
+    for i in range(out.shape[0]):
+        lower, upper = out[i, :half], out[i, half:]
+        for k in range(starts[i], starts[i + 1], _BLOCK):
+            a, b, c, d = table[picks[k]], table[picks[k + 1]], table[picks[k + 2]], table[picks[k + 3]]
+            x, y = np.float32(entries[k]), np.float32(entries[k + 1])
+            z, w = np.float32(entries[k + 2]), np.float32(entries[k + 3])
+            for j in range(half):
+                lower[j] += x * _low(a[j]) + y * _low(b[j]) + z * _low(c[j]) + w * _low(d[j])
+                upper[j] += x * _high(a[j]) + y * _high(b[j]) + z * _high(c[j]) + w * _high(d[j])
+
+
+def pack_pairs(matrix: torch.Tensor) -> torch.Tensor:
+    """Round a matrix to bf16 and pack column j with column j + H/2 into one word.
+
+    Args:
+        matrix: float32 or bfloat16 [m, H], H even.
+
+    Returns:
+        int32[m, H / 2].
+
+    >>> pack_pairs(torch.tensor([[1.0, 0.0, 2.0, 0.0]])).tolist() == [[0x40003F80, 0]]
+    True
+    """
+    half = matrix.shape[1] // 2
+    rounded = matrix.detach().to(torch.bfloat16)
+    return torch.stack((rounded[:, :half], rounded[:, half:]), dim=2).view(torch.int32).squeeze(2)
+
+
+def _accumulate(
+    starts: npt.NDArray[np.int64],
+    picks: npt.NDArray[Any],
+    entries: npt.NDArray[np.uint8],
+    table: torch.Tensor,
+    out: _Float,
+) -> None:
+    if table.dtype == torch.int32:
+        _sum_packed_rows(starts, picks, entries, table.numpy().view(np.uint32), out)
+    else:
+        _sum_rows(starts, picks, entries, table.numpy(), out)
+
+
+class _SparseLinear(torch.autograd.Function):
+    """y = x W + b with the entries of x listed once for both directions."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, packed: torch.Tensor | None
+    ) -> torch.Tensor:
+        n, width = x.shape
+        starts = np.empty(n + 1, np.int64)
+        columns = np.empty(n * (width + _BLOCK) + 1, np.uint16)
+        entries = np.empty(n * (width + _BLOCK) + 1, np.uint8)
+        _list_entries(x.contiguous().numpy(), starts, columns, entries)
+        out = bias.detach().expand(n, -1).contiguous()
+        table = weight.detach().contiguous() if packed is None else packed
+        _accumulate(starts, columns, entries, table, out.numpy())
+        ctx.lists = (starts, columns, entries, width)
+        ctx.is_packed = packed is not None
+        return out if packed is None else out.to(torch.bfloat16)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor, torch.Tensor, None]:
+        starts, columns, entries, width = ctx.lists
+        gradient = grads[0].contiguous()
+        turned_starts = np.empty(width + 1, np.int64)
+        rows = np.empty(starts[-1] + _BLOCK * width, np.uint32)
+        turned_entries = np.empty(len(rows), np.uint8)
+        _turn(starts, columns, entries, turned_starts, np.empty(width, np.int64), rows, turned_entries)
+        weight_gradient = torch.zeros(width, gradient.shape[1])
+        table = pack_pairs(gradient) if ctx.is_packed else gradient
+        _accumulate(turned_starts, rows, turned_entries, table, weight_gradient.numpy())
+        return None, weight_gradient, gradient.sum(dim=0, dtype=torch.float32), None
+
+
+def sparse_linear(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, packed: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Compute x W + b on the CPU, skipping the zeros of x, with gradients for W and b.
+
+    Args:
+        x: uint8[n, D], D below 65536.
+        weight: float32[D, H].
+        bias: float32[H].
+        packed: `pack_pairs(weight)` for bf16 weights and a bf16 result, None for float32.
+
+    Returns:
+        float32[n, H], or bfloat16[n, H] with `packed`.
+
+    >>> x = torch.tensor([[0, 2, 0], [1, 0, 1]], dtype=torch.uint8)
+    >>> sparse_linear(x, torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.zeros(2)).tolist()
+    [[6.0, 8.0], [6.0, 8.0]]
+    """
+    result: torch.Tensor = _SparseLinear.apply(x, weight, bias, packed)  # type: ignore[no-untyped-call]
+    return result
