@@ -27,7 +27,8 @@ __all__ = ["CUSTOM", "PRESETS", "RuleSet", "RuleSetError", "get_ruleset", "phase
 CUSTOM = "custom"
 """Name of rules that were given none of their own."""
 
-NO_DEALER = 255
+NO_DEALER = -1
+"""Stands in the record for a first dealer who is drawn."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -361,7 +362,10 @@ def get_ruleset(spec: RuleSet | str | os.PathLike[str] | Mapping[str, Any]) -> R
         return RuleSet.from_dict(spec)
     if isinstance(spec, str) and spec in PRESETS:
         return PRESETS[spec]
-    if not isinstance(spec, str) or spec.endswith(".toml") or os.path.exists(spec):
+    path: object = spec  # whatever a caller without type checks may hand over
+    if isinstance(path, os.PathLike) or (
+        isinstance(path, str) and (path.endswith(".toml") or os.path.exists(path))
+    ):
         return RuleSet.from_toml(spec)
     raise RuleSetError(
         f"unknown ruleset {shown(spec)}: expected the path of a TOML file or one of "

@@ -39,7 +39,7 @@ MOST_OF_A_NUMBER = 15
 """Naturals of one number in a deck: hands count them in four bits."""
 
 LARGEST_CAP = 10_000
-"""Turn and round caps: six players' turns still fit the 16-bit counter of the game record."""
+"""Most turns or rounds that a cap may allow: both counters hold them with room to spare."""
 
 _KINDS_OF_GROUP = GROUP_KINDS[1:]
 _GROUP_TEXT = re.compile(r"\s*([^\W\d]+)\s*([0-9]{1,4})\s*")
@@ -249,8 +249,9 @@ def _read_deck(value: object, problems: list[str]) -> Deck | None:
             for text, copies in zip(KIND_TEXTS, value, strict=True)
         )
     else:
+        found = f"a list of {len(value)}" if isinstance(value, (list, tuple)) else shown(value)
         problems.append(
-            f"deck is {shown(value)}: expected {KINDS} numbers of copies, a table of kinds such as "
+            f"deck is {found}: expected {KINDS} numbers of copies, a table of kinds such as "
             "{R1 = 2, W = 8}, or a table such as {numbers = '1-9', copies = 2}"
         )
         return None
