@@ -235,6 +235,12 @@ def test_the_digest_tells_different_settings_apart(one: Settings, other: Setting
     assert (config_digest(one) == config_digest(other)) == (config_to_dict(one) == config_to_dict(other))
 
 
+def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
+    one, other = Settings(weights={"a": 1.0, "b": 2.0}), Settings(weights={"b": 2.0, "a": 1.0})
+    assert config_digest(one) == config_digest(other)
+    assert len(config_digest(one)) == 64
+
+
 @given(st.text(), st.text())
 def test_any_override_text_is_taken_or_refused_with_a_config_error(key: str, value: str) -> None:
     try:

@@ -177,7 +177,7 @@ def _sentence(box: str) -> str:
     parts = [" ".join(part.split()) for part in re.split(r"\n─+\n", "\n".join(inner))]
     problem = re.sub(r"^Error parsing __\S+: ", "", parts[0]).rstrip(".")
     no_number = re.search(
-        r"^Error parsing (\S+): .*(?:invalid literal for int\(\)|could not convert string to float).*?: ('.*')$",
+        r"^Error parsing (\S+): .*(?:invalid literal for int|could not convert string to float).*?: ('.*')$",
         problem,
     )
     if no_number:
