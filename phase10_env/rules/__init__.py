@@ -1,0 +1,1 @@
+"""The rules of Phase 10: the only code that changes a game."""
