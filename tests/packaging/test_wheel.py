@@ -88,3 +88,9 @@ def test_the_unpacked_wheel_finds_its_configurations_from_any_directory(
     assert Path(module).is_relative_to(site)
     assert Path(root).is_relative_to(site)
     assert found == "True"
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    for root in (ROOT / "phase10_env", ROOT / "agents/phase10_agents", ROOT / "training/phase10_training"):
+        for module in root.rglob("*.py"):
+            assert (module.parent / "__init__.py").is_file(), f"{module.parent} lacks an __init__.py"
