@@ -1,1 +1,65 @@
-"""The card game Phase 10 for reinforcement learning: rules, games and environments."""
+"""The card game Phase 10 for reinforcement learning: rules, games, batches and environments.
+
+>>> from phase10_env import GameBatch
+>>> GameBatch(num_games=8, num_players=4).observations.shape[0]
+8
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from phase10_env import phase10_v0
+    from phase10_env.decision import Agent, DecisionView
+    from phase10_env.errors import IllegalActionError
+    from phase10_env.game import Game, perft
+    from phase10_env.game_batch import GameBatch
+    from phase10_env.observation import describe, encode_state, observation_layout, state_layout
+    from phase10_env.rules.ruleset import PRESETS, RuleSet, get_ruleset
+
+__all__ = [
+    "PRESETS",
+    "Agent",
+    "DecisionView",
+    "Game",
+    "GameBatch",
+    "IllegalActionError",
+    "RuleSet",
+    "describe",
+    "encode_state",
+    "get_ruleset",
+    "observation_layout",
+    "perft",
+    "phase10_v0",
+    "state_layout",
+]
+
+__version__ = "0.1.0"
+
+# Loaded on first use, so that importing the package costs nothing and needs no environment library.
+_HOMES = {
+    "Agent": "decision",
+    "DecisionView": "decision",
+    "Game": "game",
+    "GameBatch": "game_batch",
+    "IllegalActionError": "errors",
+    "PRESETS": "rules.ruleset",
+    "RuleSet": "rules.ruleset",
+    "describe": "observation",
+    "encode_state": "observation",
+    "get_ruleset": "rules.ruleset",
+    "observation_layout": "observation",
+    "perft": "game",
+    "state_layout": "observation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module on first use."""
+    if name == "phase10_v0":
+        return import_module("phase10_env.phase10_v0")
+    if name in _HOMES:
+        return getattr(import_module(f"phase10_env.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'phase10_env' has no attribute {name!r}")

@@ -158,12 +158,8 @@ def deal_round(game, rules):  # type: ignore[no-untyped-def]
     game.stock_size = rules.deck_size
     _shuffle_stock(game, stream_key(game.seed, game.episode, game.round, DEAL))
     for seat in range(MAX_PLAYERS):
-        game.before_phase[seat] = game.phase[seat]
-        game.before_done[seat] = game.done[seat]
-        game.before_score[seat] = game.score[seat]
         if game.active[seat] and game.tie_break and rules.advance != ADVANCE_PICK:
             game.phase[seat] = rules.num_phases - 1
-    game.before_dealer = game.dealer
     for _ in range(rules.hand_size):
         seat = game.dealer
         for _ in range(game.num_players):

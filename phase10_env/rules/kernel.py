@@ -4,26 +4,30 @@ A *kernel* is a plain function of records and arrays that Numba compiles. Kernel
 nothing and use no strings, so that the same source also compiles for a GPU.
 
 Numba's own on-disk cache does not notice a change in a function imported from another file and would silently
-run the old code. The cache therefore lives in a folder named by the hash of every source file that holds
-kernels: change one character in any of them and all kernels are compiled afresh.
+run the old code. So each kernel is cached in a folder named by a hash of its own source file and of every file
+that one imports, however indirectly: change a character in any of them and it is compiled afresh, while kernels
+that do not depend on the file stay as they are.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["KERNELS", "announce", "cache_folder", "is_cold", "kernel", "kernel_sources"]
+__all__ = ["KERNELS", "announce", "cache_root", "kernel", "kernel_sources", "source_digest"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_IMPORT = re.compile(r"^(?:from (phase10_\w+[\w.]*) import ([^\n(]*)|import (phase10_\w+[\w.]*))", re.MULTILINE)
 
 KERNELS: list[Any] = []
 """Every compiled function, in order of definition (tests assert one signature for each)."""
@@ -31,24 +35,68 @@ KERNELS: list[Any] = []
 _announced = False
 
 
-def kernel_sources() -> list[Path]:
-    """Return the source files that may hold kernels, in a fixed order.
+@cache
+def _source(module: str) -> Path | None:
+    """Return the file of a module of this project, without importing it."""
+    parts = module.split(".")
+    try:
+        spec = importlib.util.find_spec(parts[0])
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).parent.joinpath(*parts[1:]).with_suffix(".py") if len(parts) > 1 else None
+    return path if path is not None and path.is_file() else None
 
-    >>> any(path.name == "step.py" for path in kernel_sources())
-    True
+
+@cache
+def _imports(module: str) -> tuple[str, ...]:
+    path = _source(module)
+    if path is None:
+        return ()
+    found = []
+    for package, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        if package:
+            found.append(package)
+            found += [f"{package}.{name.split(' as ')[0].strip()}" for name in names.split(",") if name.strip()]
+        else:
+            found.append(plain)
+    return tuple(name for name in found if _source(name) is not None)
+
+
+@cache
+def kernel_sources(module: str) -> tuple[Path, ...]:
+    """Return the files on which a module's kernels depend, its own included, in a fixed order.
+
+    >>> [path.name for path in kernel_sources("phase10_env.rules.random")]
+    ['kernel.py', 'random.py']
     """
-    agents = sys.modules.get("phase10_agents")
-    folders = [_PACKAGE / "rules", _PACKAGE]
-    beside = _PACKAGE.parent / "agents" / "phase10_agents"
-    if agents is not None and agents.__file__ is not None:
-        beside = Path(agents.__file__).resolve().parent
-    elif not beside.is_dir():
-        beside = _PACKAGE.parent / "phase10_agents"
-    folders.append(beside)
-    return [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.py"))]
+    seen = {module}
+    waiting = [module]
+    while waiting:
+        for name in _imports(waiting.pop()):
+            if name not in seen:
+                seen.add(name)
+                waiting.append(name)
+    return tuple(path for name in sorted(seen) if (path := _source(name)) is not None)
 
 
-def _cache_root() -> Path:
+@cache
+def source_digest(module: str) -> str:
+    """Return 16 characters that change with any file on which a module's kernels depend.
+
+    >>> len(source_digest("phase10_env.rules.step"))
+    16
+    """
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]}".encode())
+    for path in kernel_sources(module):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    """Return the folder of all compiled kernels: PHASE10_CACHE_DIR, NUMBA_CACHE_DIR or the user's cache."""
     chosen = os.environ.get("PHASE10_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -56,50 +104,23 @@ def _cache_root() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "phase10_env"
 
 
-def _digest() -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]}".encode())
-    for path in kernel_sources():
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-_folder: Path | None = None
-
-
-def cache_folder() -> Path:
-    """Return the folder that holds the compiled kernels of exactly this source.
-
-    >>> len(cache_folder().name)
-    16
-    """
-    global _folder  # computed once: the source cannot change under a running process
-    if _folder is None:
-        _folder = _cache_root() / _digest()
-    return _folder
-
-
-def is_cold() -> bool:
-    """Tell whether the kernels of this source have never been compiled on this machine."""
-    return not any(cache_folder().rglob("*.nbc")) if cache_folder().is_dir() else True
-
-
-def announce() -> None:
-    """Say once, on stderr, that a first use compiles (about half a minute)."""
+def announce(module: str) -> None:
+    """Say once, on stderr, that the first use of a module's kernels compiles them."""
     global _announced  # said once a process
-    if not _announced and is_cold() and not numba.config.DISABLE_JIT:
+    folder = cache_root() / source_digest(module)
+    if not _announced and not numba.config.DISABLE_JIT and not folder.is_dir():
         sys.stderr.write("phase10_env: compiling the kernels, once for this version (under a minute) ...\n")
-    _announced = True
+        _announced = True
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function with the project's options, cached under `cache_folder()`.
+    """Compile a function with the project's options, cached by the sources it depends on.
 
     Returns:
         The Numba dispatcher, or the plain function under `NUMBA_DISABLE_JIT=1`.
     """
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__))
     try:
         compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:

@@ -26,6 +26,7 @@ __all__ = [
     "group_in_hand",
     "is_candidate",
     "is_spelled",
+    "most_naturals",
     "number_count",
     "numbers_held",
     "open_spelling",
@@ -155,7 +156,7 @@ def _in_both(kinds, kind0, value0, slots0, floor0, kind1, value1, slots1, number
 
 
 @kernel
-def _most_naturals(kinds, lowest, kind0, value0, slots0, floor0, kind1, value1, slots1):  # type: ignore[no-untyped-def]
+def most_naturals(kinds, lowest, kind0, value0, slots0, floor0, kind1, value1, slots1):  # type: ignore[no-untyped-def]
     """Return the most naturals with a number >= lowest that the open slots of two groups can take.
 
     The first group may be partly filled (`floor0`), the second is whole or absent. Two groups that each take
@@ -273,7 +274,7 @@ def can_lay(game, rules, seat, phase):  # type: ignore[no-untyped-def]
                     return True
             else:
                 kinds = game.hands[seat]
-                naturals = _most_naturals(kinds, 1, kind0, value0, size0, 0, kind1, value1, size1)
+                naturals = most_naturals(kinds, 1, kind0, value0, size0, 0, kind1, value1, size1)
                 if slots - naturals <= wilds and _naturals_allow(
                     rules, kinds, kind0, value0, size0, 0, False, kind1, value1, size1, False
                 ):
@@ -370,13 +371,13 @@ def _open_naturals(game, rules, value0, value1, lowest):  # type: ignore[no-unty
         return plain_naturals(kind0, size0, value0, kind1, size1, value1, numbers)
     if placed0 < size0:
         value = value0 + placed0 if kind0 == RUN else value0
-        return _most_naturals(
+        return most_naturals(
             game.free, lowest, kind0, value, size0 - placed0, _floor(game, 0), kind1, value1, size1
         )
     if kind1 == NO_GROUP:
         return 0
     value = value1 + placed1 if kind1 == RUN else value1
-    return _most_naturals(
+    return most_naturals(
         game.free, lowest, kind1, value, size1 - placed1, _floor(game, 1), NO_GROUP, 0, 0
     )
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from phase10_env.rules.cards import (
-    COLOURS,
-    NO_CARD,
     NUMBERS,
-    SKIP_BIT,
     WILD,
     WILD_BIT,
     colour_set,
@@ -16,7 +13,7 @@ from phase10_env.rules.deal import remove_card
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.phases import COLOUR_GROUP, HIT_OWN, NO_GROUP, RUN, SET
 
-__all__ = ["add_to_meld", "colours_matter", "hit_set", "lay_down", "meld_ends", "meld_in_reach", "places", "set_fits"]
+__all__ = ["add_to_meld", "hit_set", "lay_down", "meld_ends", "meld_in_reach", "places", "set_fits"]
 
 LOW_END = 1
 HIGH_END = 2

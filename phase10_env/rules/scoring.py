@@ -14,7 +14,7 @@ from phase10_env.rules.phases import (
 )
 from phase10_env.rules.state import MAX_PLAYERS, OVER, TERMINATED, TRUNCATED
 
-__all__ = ["award", "hand_points", "phases_completed", "score_round", "share_win", "truncate"]
+__all__ = ["award", "hand_points", "has_finished", "phases_completed", "score_round", "share_win", "truncate"]
 
 NOBODY = -1
 
@@ -42,7 +42,7 @@ def phases_completed(game, rules, seat):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _has_finished(game, rules, seat):  # type: ignore[no-untyped-def]
+def has_finished(game, rules, seat):  # type: ignore[no-untyped-def]
     """Tell whether a seat competes for the win once the game has ended (R31, R35)."""
     if rules.advance == ADVANCE_EVERY_ROUND:
         return game.phase[seat] >= rules.num_phases
@@ -126,7 +126,7 @@ def _decide(game, rules):  # type: ignore[no-untyped-def]
     """End the game if somebody has finished; make the tied seats the active ones. Return True to go on."""
     lowest = -1
     for seat in range(game.num_players):
-        if _has_finished(game, rules, seat) and (lowest < 0 or game.score[seat] < lowest):
+        if has_finished(game, rules, seat) and (lowest < 0 or game.score[seat] < lowest):
             lowest = game.score[seat]
     if lowest < 0:
         return True
@@ -134,7 +134,7 @@ def _decide(game, rules):  # type: ignore[no-untyped-def]
     count = 0
     winner = 0
     for seat in range(game.num_players):
-        if _has_finished(game, rules, seat) and game.score[seat] == lowest:
+        if has_finished(game, rules, seat) and game.score[seat] == lowest:
             tied |= 1 << seat
             count += 1
             winner = seat
@@ -159,7 +159,7 @@ def score_round(game, rules, out_seat):  # type: ignore[no-untyped-def]
     game.round_over = 1
     game.out_seat = out_seat
     for seat in range(MAX_PLAYERS):
-        game.round_points[seat] = hand_points(game, seat)
+        game.round_points[seat] = 0 if game.tie_break else hand_points(game, seat)
         game.round_laid[seat] = game.laid[seat]
     if game.tie_break:
         if out_seat != NOBODY and rules.tie_break == TIE_GO_OUT:

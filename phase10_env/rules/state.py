@@ -93,13 +93,9 @@ GAME = np.dtype(
         ("active", np.int8, (MAX_PLAYERS,)),  # takes part in this round
         ("score", np.int32, (MAX_PLAYERS,)),
         ("rank", np.int8, (MAX_PLAYERS,)),  # 1 = winner, set when the game is over; 0 before
-        # phases, scores at the start of the round that is being played or was just scored
-        ("before_phase", np.int8, (MAX_PLAYERS,)),
-        ("before_done", np.int16, (MAX_PLAYERS,)),
-        ("before_score", np.int32, (MAX_PLAYERS,)),
-        ("before_dealer", np.int8),
-        ("round_points", np.int32, (MAX_PLAYERS,)),  # penalty points of the last scored round
-        ("round_laid", np.int8, (MAX_PLAYERS,)),  # who laid down in the last scored round
+        # the last scored round
+        ("round_points", np.int32, (MAX_PLAYERS,)),  # penalty points of that round, 0 in a tie-break round
+        ("round_laid", np.int8, (MAX_PLAYERS,)),  # who laid down in it
         # melds
         ("meld_kind", np.int8, (MELDS,)),  # NO_GROUP, SET, RUN or COLOUR_GROUP
         ("meld_value", np.int8, (MELDS,)),  # number of a set, colour of a colour group, low end of a run
