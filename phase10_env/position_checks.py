@@ -60,8 +60,8 @@ def _deck(draft: Draft) -> Iterator[str]:
     surplus = sorted((found - deck).elements())
     if surplus:
         yield (
-            f"stock, discard, seats and table hold {_cards(surplus)} more than the deck: expected each card of "
-            "the deck once (R2; a Skip in front of a skipped seat counts, R24)"
+            f"stock, discard, seats and table hold {_cards(surplus)} more than the deck: expected each card "
+            "of the deck once (R2; a Skip in front of a skipped seat counts, R24)"
         )
     complete = all(zone is not None for zone in zones) and draft.seats is not None and draft.table is not None
     if draft.seats is not None and draft.players is not None and len(draft.seats) != draft.players:
@@ -148,7 +148,7 @@ def _active(draft: Draft) -> Iterator[str]:
                 if getattr(entry, name):
                     yield f"seats[{seat}].{name} is true: expected false, the seat is not active (R33)"
         elif entry.laid and draft.ruleset is not None and draft.ruleset.tie_break == "lay_down":
-            yield f"seats[{seat}].laid is true: under tie_break='lay_down' the first to lay down has won (R33)"
+            yield f"seats[{seat}].laid is true: under tie_break='lay_down' this seat has won (R33)"
 
 
 def _turn(draft: Draft) -> Iterator[str]:
@@ -159,7 +159,8 @@ def _turn(draft: Draft) -> Iterator[str]:
     actor = seats[draft.to_act]
     if actor.skipped:
         yield (
-            f"seats[{draft.to_act}].skipped is true: expected false, the Skip of the seat to act is used up (R23)"
+            f"seats[{draft.to_act}].skipped is true: "
+            "expected false, the seat to act has no Skip left pending (R23)"
         )
     if draft.laid_this_turn and actor.laid is False:
         yield f"laid_this_turn is true: expected false, seat {draft.to_act} has not laid down (R10)"
@@ -284,7 +285,8 @@ def _meld(where: str, meld: MeldDraft, ruleset: RuleSet | None) -> Iterator[str]
         return
     for place, kind in enumerate(meld.cards):
         if kind < WILD and not _belongs(meld, place, kind):
-            yield f"{where}.cards, card {place + 1}: {KIND_TEXTS[kind]} is no {_wanted(meld, place)} (R14, R20)"
+            wanted = _wanted(meld, place)
+            yield f"{where}.cards, card {place + 1}: {KIND_TEXTS[kind]} is no {wanted} (R14, R20)"
 
 
 def _belongs(meld: MeldDraft, place: int, kind: int) -> bool:

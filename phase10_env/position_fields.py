@@ -429,7 +429,9 @@ def _read_memory(reader: _Reader, value: object, draft: Draft, seats: int) -> No
         if entries is None:
             continue
         if len(entries) != seats:
-            reader.problems.append(f"memory.{name} has {len(entries)} entries: expected {seats}, one a player")
+            reader.problems.append(
+                f"memory.{name} has {len(entries)} entries: expected {seats}, one a player"
+            )
             continue
         cards = [reader.cards(f"memory.{name}[{i}]", entry, most) for i, entry in enumerate(entries)]
         for i, kinds in enumerate(cards):

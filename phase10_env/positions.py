@@ -13,14 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from phase10_env.actions import ACTION_TEXTS, ActionError, parse_action
+from phase10_env.engine import Record, legal_indices, reason_against, settle
 from phase10_env.notation import format_card, format_cards, format_counts
 from phase10_env.position_checks import find_inconsistencies, hand_is_possible, laid_phase, melds_are_sound
 from phase10_env.position_fields import VALUE_FIELDS, Draft, MeldDraft, parse_json, read_fields
 from phase10_env.rules import table
-from phase10_env.rules.batch import explain_row, list_legal, settle_row
 from phase10_env.rules.cards import COLOUR_LETTERS, KIND_TEXTS, KINDS, NO_CARD, NUMBERS, SKIP, WILD
-from phase10_env.rules.kernel import announce
-from phase10_env.rules.legal import OK, REASONS
 from phase10_env.rules.phases import COLOUR_GROUP, GROUP_KINDS, NO_GROUP, RUN, SET
 from phase10_env.rules.ruleset import RuleSet
 from phase10_env.rules.state import (
@@ -35,8 +33,6 @@ from phase10_env.rules.state import (
 )
 
 __all__ = ["ACTION_MODES", "PositionError", "load_position", "position_of", "set_hand", "set_pile"]
-
-Record = npt.NDArray[np.void]
 
 ACTION_MODES = ("full", "compact")
 
@@ -94,20 +90,11 @@ def load_position(position: Mapping[str, Any] | str, actions: str = "full") -> t
     assert draft.ruleset is not None
     games = _record(draft, draft.ruleset)
     games["compact"] = actions == "compact"
-    _settle(games, draft.ruleset)
+    settle(games, draft.ruleset)
     return games, draft.ruleset
 
 
-def _settle(games: Record, ruleset: RuleSet) -> None:
-    announce()
-    out = np.zeros(table.NUM_ACTIONS, dtype=np.uint8)
-    settle_row(games, ruleset.record, 0, out)
-    if games["stage"][0] == DRAW and list_legal(games, ruleset.record, 0, out) == 0:
-        games["stage"] = PLAY  # nothing can be drawn: the seat plays on without (R13)
-        games["no_draw"] += 1
-
-
-# ---- spelling and hits: checked by the rules themselves ------------------------------------------------------
+# ---- spelling and hits: checked by the rules themselves ----------------------------------------------------
 
 
 def _building_problems(draft: Draft) -> list[str]:
@@ -115,7 +102,12 @@ def _building_problems(draft: Draft) -> list[str]:
     seat, ruleset = draft.to_act, draft.ruleset
     if draft.stage != "build" or draft.build_phase is None or draft.spelled is None:
         return []
-    if seat is None or ruleset is None or not hand_is_possible(draft, seat) or draft.build_phase > len(ruleset.phases):
+    if (
+        seat is None
+        or ruleset is None
+        or not hand_is_possible(draft, seat)
+        or draft.build_phase > len(ruleset.phases)
+    ):
         return []
     assert draft.seats is not None
     entry = draft.seats[seat]
@@ -126,10 +118,9 @@ def _building_problems(draft: Draft) -> list[str]:
     games["phase"][0, seat] = (entry.phase or 1) - 1
     games["done"][0, seat] = _bit_set(entry.done or [])
     games["tie_break"] = draft.has_active
-    announce()
-    reason = explain_row(games, ruleset.record, 0, table.BUILD + draft.build_phase - 1)
-    if reason != OK:
-        return [f"building.phase is {draft.build_phase}: {REASONS[reason][1]}"]
+    reason = reason_against(games, ruleset, table.BUILD + draft.build_phase - 1)
+    if reason is not None:
+        return [f"building.phase is {draft.build_phase}: {reason}"]
     for place in range(len(draft.spelled)):
         problem = _spelling_problem(games, ruleset, draft, place)
         if problem:
@@ -148,8 +139,8 @@ def _spelling_problem(games: Record, ruleset: RuleSet, draft: Draft, place: int)
     if not _spell(games, ruleset, draft, draft.spelled[:place]):
         return f"'{word}': the lay-down is complete before it, expected nothing more (R16)"
     games["stage"] = BUILD
-    reason = explain_row(games, ruleset.record, 0, action)
-    return "" if reason == OK else f"'{word}': {REASONS[reason][1]}"
+    reason = reason_against(games, ruleset, action)
+    return "" if reason is None else f"'{word}': {reason}"
 
 
 def _spell(games: Record, ruleset: RuleSet, draft: Draft, spelled: Sequence[str]) -> bool:
@@ -193,12 +184,13 @@ def _onto_problems(draft: Draft) -> list[str]:
     _write_table(games, draft.table)
     games["onto_card"] = draft.card
     games["laid_this_turn"] = draft.laid_this_turn
-    announce()
-    places = list_legal(games, draft.ruleset.record, 0, np.zeros(table.NUM_ACTIONS, dtype=np.uint8))
+    places = len(legal_indices(games, draft.ruleset))
     if places >= 2:
         return []
     fits = "no place" if places == 0 else "one place"
-    return [f"card is {KIND_TEXTS[draft.card]}: it fits {fits} on the table, 'onto' is asked from two on (R20)"]
+    return [
+        f"card is {KIND_TEXTS[draft.card]}: it fits {fits} on the table, 'onto' is asked from two on (R20)"
+    ]
 
 
 # ---- writing a record --------------------------------------------------------------------------------------
@@ -301,12 +293,6 @@ def _write_seats(games: Record, draft: Draft) -> None:
         game["skipped"][seat] = entry.skipped
         game["laid"][seat] = entry.laid
         game["laid_phase"][seat] = (laid_phase(draft, seat) or 1) - 1
-    for name in ("phase", "done", "score", "dealer"):
-        game[f"before_{name}"] = game[name]
-    if draft.ruleset is not None and draft.has_active and draft.ruleset.advance != "pick":
-        # in a tie-break round the active seats stand on the last phase again, which they had completed
-        active = game["active"] == 1
-        game["before_phase"][active] = len(draft.ruleset.phases)
 
 
 def _write_table(games: Record, melds: Sequence[MeldDraft]) -> None:
@@ -332,7 +318,9 @@ def _fits(kind: int, value: int, high: int) -> int:
     """Return the set of kinds that may be added to a meld (R20)."""
     numbers = {SET: [value], RUN: [value - 1, high + 1]}.get(kind, range(1, NUMBERS + 1))
     colours = [value] if kind == COLOUR_GROUP else range(len(COLOUR_LETTERS))
-    naturals = [NUMBERS * colour + number for colour in colours for number in numbers if 1 <= number <= NUMBERS]
+    naturals = [
+        NUMBERS * colour + number for colour in colours for number in numbers if 1 <= number <= NUMBERS
+    ]
     return _bit_set([*naturals, WILD + 1]) if naturals else 0
 
 
@@ -438,7 +426,9 @@ def _memory_of(game: np.void, players: int) -> dict[str, Any]:
         "no_draw": int(game["no_draw"]),
         "episode": int(game["episode"]),
     }
-    return {name: value for name, value in memory.items() if (any(value) if isinstance(value, list) else value)}
+    return {
+        name: value for name, value in memory.items() if (any(value) if isinstance(value, list) else value)
+    }
 
 
 def _without_gaps(kinds: Sequence[int]) -> str:
