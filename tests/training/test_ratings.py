@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phase10_training.cross_table import cross_table, meetings_from_ranks
 from phase10_training.live_ratings import LiveRatings
-from phase10_training.nash import cyclic_share, log_odds_matrix, nash_average
+from phase10_training.nash import cyclic_share, log_odds_error, log_odds_matrix, nash_average
 from phase10_training.ratings import Ratings, bradley_terry, plackett_luce
 from phase10_training.statistics import (
     ELO_PER_NAT,
@@ -77,10 +77,10 @@ def test_a_field_of_copies_is_not_mirrored_and_has_its_own_par() -> None:
 
 def test_games_of_many_seats_become_meetings_of_different_agents() -> None:
     deal, agent, opponent, share = meetings_from_ranks(
-        ["x", "y"], [[0, 1, 1], [2, 0, -1]], [[2, 1, 3], [1, 1, 9]]
+        ["x", "y"], [[0, 1, 1], [2, 0, -1]], [[1, 2, 3], [1, 1, 9]]
     )
     rows = sorted(zip(deal.tolist(), agent.tolist(), opponent.tolist(), share.tolist(), strict=True))
-    assert rows == [(0, 0, 1, 0.0), (0, 0, 1, 1.0), (1, 2, 0, 0.5)]
+    assert rows == [(0, 0, 1, 1.0), (0, 0, 1, 1.0), (1, 2, 0, 0.5)]
 
 
 # ---------------------------------------------------------------- maximum likelihood
@@ -330,7 +330,7 @@ def test_twenty_agents_with_a_thousand_resamples_are_rated() -> None:
         (lambda: cross_table("ab", [0], [0], [1], [-0.5]), "shares from 0 to 1"),
         (lambda: nash_average("ab", [[0.0, 1.0], [1.0, 0.0]]), "an antisymmetric matrix"),
         (lambda: nash_average("ab", [[0.0, np.nan], [np.nan, 0.0]]), "full round-robin"),
-        (lambda: nash_average("ab", [[0, 1], [-1, 0]], [[0, np.nan], [1, 0]]), "full round-robin"),
+        (lambda: nash_average("ab", [[0, 1], [-1, 0]], [[0.0, np.nan], [1.0, 0.0]]), "full round-robin"),
         (lambda: log_odds_matrix([[0.5, 0.6]], 10), "square table"),
         (lambda: log_odds_matrix([[0.5, np.nan], [0.4, 0.5]], 10), "a result for every pair"),
         (lambda: LiveRatings().update(["a", "a"], [1, 2]), "two different agents"),
@@ -412,24 +412,46 @@ def test_the_cyclic_share_ignores_scale_and_order(seed: int) -> None:
 
 def test_chance_alone_is_said_to_make_nearly_equal_agents_look_cyclic() -> None:
     rng = np.random.default_rng(14)
-    found = []
-    for _ in range(200):
+    shares = []
+    for _ in range(80):
         noise = np.triu(rng.normal(scale=0.1, size=(8, 8)), 1)
-        matrix = noise - noise.T
-        found.append(
-            (cyclic_share(matrix), nash_average(names(8), matrix, np.full((8, 8), 0.1)).chance_share)
-        )
-    shares = np.array(found, dtype=np.float64)
-    assert shares[:, 1].mean() == pytest.approx(shares[:, 0].mean(), rel=0.05)
-    text = nash_average(names(8), matrix, np.full((8, 8), 0.1)).warning
-    assert text is not None
-    assert "chance alone: about" in text
+        result = nash_average(names(8), noise - noise.T, np.full((8, 8), 0.1))
+        assert result.chance_share is not None
+        assert result.warning is not None
+        assert "chance alone: about" in result.warning
+        shares.append((result.cyclic_share, result.chance_share))
+    found, chance = np.mean(shares, axis=0)
+    assert chance == pytest.approx(found, rel=0.08)
 
 
 def test_log_odds_of_a_won_match_are_finite_and_antisymmetric() -> None:
     matrix = log_odds_matrix([[np.nan, 1.0], [0.0, np.nan]], [[0, 64], [64, 0]])
     assert matrix[0, 1] == pytest.approx(np.log(64.5 / 0.5))
     assert (matrix == -matrix.T).all()
+
+
+def test_a_cross_table_leads_to_a_nash_average_with_what_chance_alone_would_give() -> None:
+    deal, first, second, share = round_robin(np.random.default_rng(16), np.array([0.0, 0.0, 10.0, 900.0]), 60)
+    share[(first == 0) & (second == 3)] = 0.0
+    table = cross_table(names(4), deal, first, second, share)
+    odds = log_odds_matrix(table.mean, table.deals)
+    error = log_odds_error(table.mean, table.standard_error, table.deals)
+    assert error[0, 3] == pytest.approx(np.sqrt(60 / (0.5 * 60.5)), rel=0.02)
+    result = nash_average(table.agents, odds, error)
+    assert result.weights[3] == pytest.approx(1.0)
+    assert result.chance_share is not None
+    assert 0.0 < result.chance_share < 0.5
+
+
+def test_the_error_of_log_odds_is_what_repeated_matches_show() -> None:
+    rng = np.random.default_rng(17)
+    odds, errors = [], []
+    for _ in range(500):
+        games = rng.random(200) < 0.7
+        share = np.array([[0.5, games.mean()], [1.0 - games.mean(), 0.5]])
+        odds.append(log_odds_matrix(share, 200)[0, 1])
+        errors.append(log_odds_error(share, np.full((2, 2), games.std() / np.sqrt(200)), 200)[0, 1])
+    assert np.mean(errors) == pytest.approx(np.std(odds), rel=0.1)
 
 
 # ---------------------------------------------------------------- live ratings

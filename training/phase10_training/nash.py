@@ -51,6 +51,36 @@ def log_odds_matrix(share: ArrayLike, deals: ArrayLike) -> FloatArray:
     >>> log_odds_matrix([[0.5, 0.75], [0.25, 0.5]], 1e9).round(3).tolist()
     [[0.0, 1.099], [-1.099, 0.0]]
     """
+    smooth, _ = _smooth_shares(share, deals)
+    odds = special.logit(smooth)
+    return np.asarray((odds - odds.T) / 2.0, dtype=np.float64)
+
+
+def log_odds_error(share: ArrayLike, standard_error: ArrayLike, deals: ArrayLike) -> FloatArray:
+    """Return the standard errors of `log_odds_matrix`, for `nash_average`.
+
+    `standard_error / (p (1 - p))` with the same smoothed share p. Where all deals of a pair came out equal,
+    `sqrt(p (1 - p) / N)` takes the place of the standard error of zero.
+
+    Arguments:
+        share, deals: as for `log_odds_matrix`.
+        standard_error: `[agents, agents]` of the shares, clustered by deal; the diagonal is ignored.
+
+    Raises:
+        ResultsError: as `log_odds_matrix`.
+
+    >>> log_odds_error([[0.5, 0.5], [0.5, 0.5]], [[0, 0.1], [0.1, 0]], 25).round(3).tolist()
+    [[0.0, 0.4], [0.4, 0.0]]
+    """
+    smooth, counts = _smooth_shares(share, deals)
+    variance = smooth * (1.0 - smooth)
+    off = ~np.eye(smooth.shape[0], dtype=bool)
+    errors = np.where(off, np.asarray(standard_error, dtype=np.float64), 0.0)
+    blind = np.sqrt(variance / np.where(off, counts, 1.0))
+    return np.where(off, np.where(errors > 0.0, errors, blind) / variance, 0.0)
+
+
+def _smooth_shares(share: ArrayLike, deals: ArrayLike) -> tuple[FloatArray, FloatArray]:
     shares = np.asarray(share, dtype=np.float64)
     if shares.ndim != 2 or shares.shape[0] != shares.shape[1]:
         raise ResultsError(f"expected share[agents, agents], found shape {shares.shape}; give a square table")
@@ -61,8 +91,7 @@ def log_odds_matrix(share: ArrayLike, deals: ArrayLike) -> FloatArray:
     if (shares[off] < 0.0).any() or (shares[off] > 1.0).any():
         raise ResultsError("expected shares from 0 to 1, found others; divide the wins by the games")
     filled = np.where(off, shares, 0.5)
-    odds = special.logit((counts * filled + 0.5) / (counts + 1.0))
-    return np.asarray((odds - odds.T) / 2.0, dtype=np.float64)
+    return (counts * filled + 0.5) / (counts + 1.0), counts
 
 
 def nash_average(
@@ -78,7 +107,7 @@ def nash_average(
     Arguments:
         agents: names, in the order of the rows.
         log_odds: `[agents, agents]`, antisymmetric.
-        standard_error: `[agents, agents]` of the log odds (of a share: divide by `share (1 - share)`).
+        standard_error: `[agents, agents]` from `log_odds_error`; the diagonal is ignored.
 
     Raises:
         ResultsError: a matrix that is not square, finite and antisymmetric.

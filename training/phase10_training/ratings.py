@@ -209,10 +209,6 @@ def _count_choices(
 ) -> _Choices:
     unique, index = np.unique(sets, axis=0, return_inverse=True)
     members = np.stack([(unique == agent).sum(axis=1) for agent in range(size)], axis=1).astype(np.float64)
-    # A choice among copies of one agent says nothing.
-    informative = (members > 0.0).sum(axis=1)[index] > 1
-    sets, deals, winners = sets[informative], deals[informative], winners[informative]
-    weights, index = weights[informative], index[informative]
     losers = np.where(sets == winners[:, None], size, sets)
     row, column = np.nonzero(losers < size)
     before = winners[row] * size + losers[row, column]
