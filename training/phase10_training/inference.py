@@ -73,7 +73,7 @@ def _choose(
             weighted += probs[k] * z
         chosen = best
         if temperature > 0.0:
-            bits = random_bits(keys[i], counters[i])  # type: ignore[no-untyped-call]  # a kernel on numbers
+            bits = random_bits(keys[i], counters[i])
             left = np.float64(bits >> _EXACT_BITS) * _UNIT * total
             for k in range(count):
                 # An action of probability zero is never taken, even if rounding leaves a remainder.

@@ -1,6 +1,6 @@
 """The policy and value network: small counts in, action logits and a value out.
 
-Shapes: n observations of D small integers (uint8), A actions (165), Q privileged integers for the critic only.
+Shapes: n observations of D small integers (uint8), A actions (165), Q privileged integers for the critic.
 Weights are float32; products may run in bf16.
 """
 
@@ -147,7 +147,8 @@ class PolicyValueNet(nn.Module):
         def trunk(widths: tuple[int, ...], out: int, head_gain: float) -> nn.ModuleList:
             layers = nn.ModuleList()
             for i, (width, after) in enumerate(zip(widths, (*widths[1:], out), strict=True)):
-                layer = nn.Linear(width, after)
+                # Without skip_init the layer would draw weights from the global random generator.
+                layer = nn.utils.skip_init(nn.Linear, width, after)  # type: ignore[no-untyped-call]  # untyped in torch
                 layer.weight = orthogonal(after, width, head_gain if i == len(widths) - 1 else math.sqrt(2))
                 nn.init.zeros_(layer.bias)
                 layers.append(layer)
@@ -227,8 +228,7 @@ class PolicyValueNet(nn.Module):
             hidden = sparse_linear(observations, weights.input, self.input_bias, weights.packed)
         else:
             hidden = torch.addmm(self.input_bias.to(dtype), observations.to(dtype), weights.input)
-        actor_width = self.settings.actor[0]
-        actor, critic = hidden[:, :actor_width], hidden[:, actor_width:]
+        actor, critic = torch.split(hidden, [self.settings.actor[0], self.settings.critic[0]], dim=1)
         if privileged is not None and weights.privileged is not None:
             critic = torch.addmm(critic, privileged.to(dtype), weights.privileged)
         logits = _through(functional.relu(actor), weights.actor)

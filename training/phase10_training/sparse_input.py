@@ -22,11 +22,14 @@ __all__ = ["pack_pairs", "sparse_linear"]
 
 _Float = npt.NDArray[np.float32]
 _Words = npt.NDArray[np.uint32]
+_Starts = npt.NDArray[np.int64]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _BLOCK = 4  # entries handled together; lists are padded to a multiple with entries of value zero
 _SIXTEEN = np.uint32(16)
 _UPPER = np.uint32(0xFFFF0000)
+_ONE = np.uint32(1)
+_HALF_MINUS_ONE = np.uint32(0x7FFF)
 
 
 def _vector_kernel(function: _Function) -> _Function:
@@ -49,9 +52,18 @@ def _high(word: Any) -> Any:
 
 
 @_vector_kernel
+def _pack(matrix: npt.NDArray[np.uint16], packed: _Words) -> None:
+    """Pack column j of bf16 numbers with column j + H/2."""
+    half = packed.shape[1]
+    for i in range(packed.shape[0]):
+        for j in range(half):
+            packed[i, j] = np.uint32(matrix[i, j]) | (np.uint32(matrix[i, half + j]) << _SIXTEEN)
+
+
+@_vector_kernel
 def _list_entries(
     x: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
+    starts: _Starts,
     columns: npt.NDArray[np.uint16],
     entries: npt.NDArray[np.uint8],
 ) -> None:
@@ -74,10 +86,10 @@ def _list_entries(
 
 @_vector_kernel
 def _turn(
-    starts: npt.NDArray[np.int64],
+    starts: _Starts,
     columns: npt.NDArray[np.uint16],
     entries: npt.NDArray[np.uint8],
-    turned_starts: npt.NDArray[np.int64],
+    turned_starts: _Starts,
     position: npt.NDArray[np.int64],
     rows: npt.NDArray[np.uint32],
     turned_entries: npt.NDArray[np.uint8],
@@ -105,35 +117,71 @@ def _turn(
 
 
 @_vector_kernel
-def _sum_rows(
-    starts: npt.NDArray[np.int64], picks: Any, entries: npt.NDArray[np.uint8], table: _Float, out: _Float
+def _add_rows(
+    start: int, stop: int, picks: Any, entries: npt.NDArray[np.uint8], table: _Float, total: _Float
 ) -> None:
-    """Add to out[i] the rows of `table` that list i picks, times their entries."""
+    """Add to total[H] the rows of `table` that list entries start … stop pick, times their entries."""
+    for k in range(start, stop, _BLOCK):
+        a, b, c, d = table[picks[k]], table[picks[k + 1]], table[picks[k + 2]], table[picks[k + 3]]
+        x, y = np.float32(entries[k]), np.float32(entries[k + 1])
+        z, w = np.float32(entries[k + 2]), np.float32(entries[k + 3])
+        for j in range(table.shape[1]):
+            total[j] += x * a[j] + y * b[j] + z * c[j] + w * d[j]
+
+
+@_vector_kernel
+def _add_packed_rows(
+    start: int, stop: int, picks: Any, entries: npt.NDArray[np.uint8], table: _Words, total: _Float
+) -> None:
+    """Do `_add_rows` with a table of packed bf16 pairs, adding in float32."""
+    half = table.shape[1]
+    lower, upper = total[:half], total[half:]
+    for k in range(start, stop, _BLOCK):
+        a, b, c, d = table[picks[k]], table[picks[k + 1]], table[picks[k + 2]], table[picks[k + 3]]
+        x, y = np.float32(entries[k]), np.float32(entries[k + 1])
+        z, w = np.float32(entries[k + 2]), np.float32(entries[k + 3])
+        for j in range(half):
+            lower[j] += x * _low(a[j]) + y * _low(b[j]) + z * _low(c[j]) + w * _low(d[j])
+            upper[j] += x * _high(a[j]) + y * _high(b[j]) + z * _high(c[j]) + w * _high(d[j])
+
+
+@_vector_kernel
+def _sum_rows(
+    starts: _Starts, picks: Any, entries: npt.NDArray[np.uint8], table: _Float, out: _Float
+) -> None:
+    """Add to each row of out[m, H] what its list picks from a float32 table."""
     for i in range(out.shape[0]):
-        total = out[i]
-        for k in range(starts[i], starts[i + 1], _BLOCK):
-            a, b, c, d = table[picks[k]], table[picks[k + 1]], table[picks[k + 2]], table[picks[k + 3]]
-            x, y = np.float32(entries[k]), np.float32(entries[k + 1])
-            z, w = np.float32(entries[k + 2]), np.float32(entries[k + 3])
-            for j in range(table.shape[1]):
-                total[j] += x * a[j] + y * b[j] + z * c[j] + w * d[j]
+        _add_rows(starts[i], starts[i + 1], picks, entries, table, out[i])
 
 
 @_vector_kernel
 def _sum_packed_rows(
-    starts: npt.NDArray[np.int64], picks: Any, entries: npt.NDArray[np.uint8], table: _Words, out: _Float
+    starts: _Starts, picks: Any, entries: npt.NDArray[np.uint8], table: _Words, out: _Float
 ) -> None:
-    """Do `_sum_rows` with a table of packed bf16 pairs, adding in float32."""
-    half = table.shape[1]
+    """Add to each row of out[m, H] what its list picks from a packed table."""
     for i in range(out.shape[0]):
-        lower, upper = out[i, :half], out[i, half:]
-        for k in range(starts[i], starts[i + 1], _BLOCK):
-            a, b, c, d = table[picks[k]], table[picks[k + 1]], table[picks[k + 2]], table[picks[k + 3]]
-            x, y = np.float32(entries[k]), np.float32(entries[k + 1])
-            z, w = np.float32(entries[k + 2]), np.float32(entries[k + 3])
-            for j in range(half):
-                lower[j] += x * _low(a[j]) + y * _low(b[j]) + z * _low(c[j]) + w * _low(d[j])
-                upper[j] += x * _high(a[j]) + y * _high(b[j]) + z * _high(c[j]) + w * _high(d[j])
+        _add_packed_rows(starts[i], starts[i + 1], picks, entries, table, out[i])
+
+
+@_vector_kernel
+def _sum_and_round(
+    starts: _Starts,
+    picks: Any,
+    entries: npt.NDArray[np.uint8],
+    table: _Words,
+    bias: _Float,
+    total: _Float,
+    out: npt.NDArray[np.uint16],
+) -> None:
+    """Write bias + picked rows as bf16, rounded to even; total[H] is scratch that stays in the cache."""
+    for i in range(out.shape[0]):
+        for j in range(bias.shape[0]):
+            total[j] = bias[j]
+        _add_packed_rows(starts[i], starts[i + 1], picks, entries, table, total)
+        words = total.view(np.uint32)
+        for j in range(bias.shape[0]):
+            word = words[j]
+            out[i, j] = (word + _HALF_MINUS_ONE + ((word >> _SIXTEEN) & _ONE)) >> _SIXTEEN
 
 
 def pack_pairs(matrix: torch.Tensor) -> torch.Tensor:
@@ -148,22 +196,14 @@ def pack_pairs(matrix: torch.Tensor) -> torch.Tensor:
     >>> pack_pairs(torch.tensor([[1.0, 0.0, 2.0, 0.0]])).tolist() == [[0x40003F80, 0]]
     True
     """
-    half = matrix.shape[1] // 2
-    rounded = matrix.detach().to(torch.bfloat16)
-    return torch.stack((rounded[:, :half], rounded[:, half:]), dim=2).view(torch.int32).squeeze(2)
+    rounded = matrix.detach().to(torch.bfloat16).contiguous()
+    packed = torch.empty(len(matrix), matrix.shape[1] // 2, dtype=torch.int32)
+    _pack(_half_words(rounded), packed.numpy().view(np.uint32))
+    return packed
 
 
-def _accumulate(
-    starts: npt.NDArray[np.int64],
-    picks: npt.NDArray[Any],
-    entries: npt.NDArray[np.uint8],
-    table: torch.Tensor,
-    out: _Float,
-) -> None:
-    if table.dtype == torch.int32:
-        _sum_packed_rows(starts, picks, entries, table.numpy().view(np.uint32), out)
-    else:
-        _sum_rows(starts, picks, entries, table.numpy(), out)
+def _half_words(matrix: torch.Tensor) -> npt.NDArray[np.uint16]:
+    return matrix.view(torch.int16).numpy().view(np.uint16)
 
 
 class _SparseLinear(torch.autograd.Function):
@@ -178,25 +218,39 @@ class _SparseLinear(torch.autograd.Function):
         columns = np.empty(n * (width + _BLOCK) + 1, np.uint16)
         entries = np.empty(n * (width + _BLOCK) + 1, np.uint8)
         _list_entries(x.contiguous().numpy(), starts, columns, entries)
-        out = bias.detach().expand(n, -1).contiguous()
-        table = weight.detach().contiguous() if packed is None else packed
-        _accumulate(starts, columns, entries, table, out.numpy())
         ctx.lists = (starts, columns, entries, width)
         ctx.is_packed = packed is not None
-        return out if packed is None else out.to(torch.bfloat16)
+        if packed is None:
+            out = bias.detach().repeat(n, 1)
+            _sum_rows(starts, columns, entries, weight.detach().contiguous().numpy(), out.numpy())
+            return out
+        rounded = torch.empty(n, weight.shape[1], dtype=torch.bfloat16)
+        words = packed.numpy().view(np.uint32)
+        total = np.empty(weight.shape[1], np.float32)
+        _sum_and_round(starts, columns, entries, words, bias.detach().numpy(), total, _half_words(rounded))
+        return rounded
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor, torch.Tensor, None]:
         starts, columns, entries, width = ctx.lists
-        gradient = grads[0].contiguous()
         turned_starts = np.empty(width + 1, np.int64)
         rows = np.empty(starts[-1] + _BLOCK * width, np.uint32)
         turned_entries = np.empty(len(rows), np.uint8)
         _turn(starts, columns, entries, turned_starts, np.empty(width, np.int64), rows, turned_entries)
-        weight_gradient = torch.zeros(width, gradient.shape[1])
-        table = pack_pairs(gradient) if ctx.is_packed else gradient
-        _accumulate(turned_starts, rows, turned_entries, table, weight_gradient.numpy())
-        return None, weight_gradient, gradient.sum(dim=0, dtype=torch.float32), None
+        weight_gradient = torch.zeros(width, grads[0].shape[1])
+        if ctx.is_packed:
+            words = pack_pairs(grads[0]).numpy().view(np.uint32)
+            _sum_packed_rows(turned_starts, rows, turned_entries, words, weight_gradient.numpy())
+        else:
+            gradient = grads[0].contiguous().numpy()
+            _sum_rows(turned_starts, rows, turned_entries, gradient, weight_gradient.numpy())
+        return None, weight_gradient, _sum_of_rows(grads[0]), None
+
+
+def _sum_of_rows(gradient: torch.Tensor) -> torch.Tensor:
+    """Return the sum over rows as float32 [H]; as a product, which needs no float32 copy of a bf16 matrix."""
+    ones = torch.ones(1, len(gradient), dtype=gradient.dtype)
+    return (ones @ gradient).squeeze(0).float()
 
 
 def sparse_linear(
