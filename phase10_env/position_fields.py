@@ -254,7 +254,8 @@ def _read_rules(reader: _Reader, position: Mapping[str, Any], draft: Draft) -> N
     if "ruleset" in position:
         spec = position["ruleset"]
         # only a regular file is opened: a device named here could be read for ever
-        if not (isinstance(spec, Mapping) or (isinstance(spec, str) and (spec in PRESETS or _is_file(spec)))):
+        named = isinstance(spec, str) and (spec in PRESETS or _is_file(spec))
+        if not (named or isinstance(spec, (Mapping, RuleSet))):
             reader.expected(
                 "ruleset",
                 spec,

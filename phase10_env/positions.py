@@ -32,7 +32,15 @@ from phase10_env.rules.state import (
     STAGES,
 )
 
-__all__ = ["ACTION_MODES", "PositionError", "load_position", "position_of", "set_hand", "set_pile"]
+__all__ = [
+    "ACTION_MODES",
+    "PositionError",
+    "load_position",
+    "position_of",
+    "set_deal",
+    "set_hand",
+    "set_pile",
+]
 
 ACTION_MODES = ("full", "compact")
 
@@ -335,6 +343,64 @@ def _write_memory(games: Record, draft: Draft) -> None:
         game["refused"][seat] = kinds[0] if kinds else NO_CARD
     for name in ("reshuffles", "no_draw", "episode"):
         game[name] = getattr(memory, name)
+
+
+def set_deal(
+    games: Record, ruleset: RuleSet, hands: Sequence[str | None], discard: str, stock: str
+) -> Record:
+    """Return a record with another deal of its round, before the first turn (R5-R7).
+
+    Args:
+        games: GAME[1], a running game; its round, dealer, scores and phases are kept.
+        ruleset: its rules.
+        hands: the cards of each seat, None for a seat that does not take part.
+        discard: the first face-up card.
+        stock: the stock, top first.
+
+    Raises:
+        PositionError: with one sentence for every problem of the deal.
+    """
+    old = games[0]
+    players = int(old["num_players"])
+    taking_part = [seat for seat in range(players) if old["active"][seat]]
+    problems = []
+    if [seat for seat, hand in enumerate(hands) if hand is not None] != taking_part:
+        problems.append(f"hands: expected one of each of the seats {taking_part}, None for others (R5, R33)")
+    problems += [
+        f"hands[{seat}] has {len(hand.split())} cards: expected {ruleset.hand_size} (R5)"
+        for seat, hand in enumerate(hands)
+        if hand is not None and len(hand.split()) != ruleset.hand_size
+    ]
+    if len(discard.split()) != 1:
+        problems.append(
+            f"discard has {len(discard.split())} cards: expected the first face-up card alone (R5)"
+        )
+    if problems:
+        raise PositionError(*problems)
+    after_dealer = sorted(taking_part, key=lambda seat: (seat - int(old["dealer"]) - 1) % players)
+    lost = discard.strip().upper() == KIND_TEXTS[SKIP]
+    position = position_of(_without_cards(games), ruleset) | {
+        "ruleset": ruleset,
+        "stock": stock,
+        "discard": discard,
+    }
+    position |= {"to_act": after_dealer[lost], "turn": int(lost)}
+    for seat, hand in enumerate(hands):
+        position["seats"][seat]["hand"] = hand or ""
+    dealt, _ = load_position(position, ACTION_MODES[int(old["compact"])])
+    for name in ("decisions", "single_round", "round_over", "out_seat", "round_points", "round_laid"):
+        dealt[name] = games[name]
+    dealt["last_lost"] = 1 << after_dealer[0] if lost else 0
+    dealt["no_draw"] += lost
+    return dealt
+
+
+def _without_cards(games: Record) -> Record:
+    """Return a record as it is before its round is dealt."""
+    blank = _blank_record(int(games["num_players"][0]), 0, DRAW)
+    for name in ("seed", "episode", "dealer", "active", "tie_break", "round", "phase", "done", "score"):
+        blank[name] = games[name]
+    return blank
 
 
 # ---- reading a record --------------------------------------------------------------------------------------
