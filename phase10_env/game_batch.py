@@ -177,7 +177,7 @@ def _write_result(game, rules, result):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _refresh(game, rules, settings, observations, masks, legal, counts, seats, row):  # type: ignore[no-untyped-def]
+def _show(game, rules, settings, observations, masks, legal, counts, seats, row):  # type: ignore[no-untyped-def]
     """Write what the seat to act needs: legal actions, mask, seat and observation of one row."""
     count = 0
     if game.status == RUNNING:
@@ -191,84 +191,110 @@ def _refresh(game, rules, settings, observations, masks, legal, counts, seats, r
 
 
 @kernel
-def _clear_mask(masks, legal, counts, row):  # type: ignore[no-untyped-def]
+def _close(game, rules, settings, equity, starts, rewards, equities, results, row):  # type: ignore[no-untyped-def]
+    """Pay the rewards of a round that ended; keep the result of an episode that ended and begin the next."""
+    write_rewards(game, rules, settings.reward, equity, equities[row], rewards[row])
+    if game.status == RUNNING:
+        return
+    _write_result(game, rules, results[row])
+    if settings.auto_reset:
+        game.episode += 1
+        _begin(game, rules, settings, starts, row)
+        win_equities(game, rules, equity, equities[row])
+
+
+# The arrays are passed one by one: Numba counts references for arrays in tuples, which halves the speed.
+
+
+@kernel
+def _step_row(  # type: ignore[no-untyped-def]
+    game, rules, settings, equity, starts, action, observations, masks, legal, counts, seats, rewards,
+    terminations, truncations, equities, results, row,
+):  # fmt: skip
+    """Take one action on one row and write its buffers."""
+    for seat in range(rewards.shape[1]):
+        rewards[row, seat] = 0.0
     for place in range(counts[row]):
         masks[row, legal[row, place]] = False
-
-
-@kernel
-def _step(game, rules, settings, equity, starts, action, buffers, row):  # type: ignore[no-untyped-def]
-    observations, masks, legal, counts, seats, rewards, terminations, truncations, equities, results = buffers
-    for seat in range(game.num_players):
-        rewards[row, seat] = 0.0
-    _clear_mask(masks, legal, counts, row)
     apply(game, rules, action, legal[row])
-    ended = game.status != RUNNING
-    if game.round_over or ended:
-        write_rewards(game, rules, settings.reward, equity, equities[row], rewards[row])
     terminations[row] = game.status == TERMINATED
     truncations[row] = game.status == TRUNCATED
-    if ended:
-        _write_result(game, rules, results[row])
-        if settings.auto_reset:
-            game.episode += 1
-            _begin(game, rules, settings, starts, row)
-            win_equities(game, rules, equity, equities[row])
-    _refresh(game, rules, settings, observations, masks, legal, counts, seats, row)
+    if game.round_over or game.status != RUNNING:
+        _close(game, rules, settings, equity, starts, rewards, equities, results, row)
+    _show(game, rules, settings, observations, masks, legal, counts, seats, row)
 
 
 @kernel
-def _step_rows(games, rules, settings, equity, starts, actions, buffers, first, last):  # type: ignore[no-untyped-def]
+def _step_rows(  # type: ignore[no-untyped-def]
+    games, rules, settings, equity, starts, actions, observations, masks, legal, counts, seats, rewards,
+    terminations, truncations, equities, results, first, last,
+):  # fmt: skip
     """Step the rows first ... last - 1; rows whose game is over stay as they are."""
     for row in range(first, last):
         if games[row].status == RUNNING:
-            _step(games[row], rules[0], settings[0], equity[0], starts, actions[row], buffers, row)
+            _step_row(
+                games[row], rules[0], settings[0], equity[0], starts, actions[row], observations, masks, legal,
+                counts, seats, rewards, terminations, truncations, equities, results, row,
+            )  # fmt: skip
         else:
-            for seat in range(games[row].num_players):
-                buffers[5][row, seat] = 0.0
+            for seat in range(rewards.shape[1]):
+                rewards[row, seat] = 0.0
 
 
 @kernel
-def _play_rows(games, rules, settings, equity, starts, decisions, buffers, first, last):  # type: ignore[no-untyped-def]
-    """Step rows with uniformly random legal actions chosen here, `decisions` times each; return episodes ended."""
-    legal = buffers[2]
-    counts = buffers[3]
+def _play_rows(  # type: ignore[no-untyped-def]
+    games, rules, settings, equity, starts, decisions, observations, masks, legal, counts, seats, rewards,
+    terminations, truncations, equities, results, first, last,
+):  # fmt: skip
+    """Step rows with uniformly random legal actions chosen here, `decisions` times each; return episodes ended.
+
+    A game takes up to 32 decisions before the next game has its turn, while its record is in the cache.
+    """
     ended = 0
-    for _ in range(decisions):
+    for begun in range(0, decisions, 32):
         for row in range(first, last):
-            game = games[row]
-            key = stream_key(game.seed, game.episode, game.round, AGENT)
-            choice = random_below(key, game.decisions, counts[row])
-            _step(game, rules[0], settings[0], equity[0], starts, legal[row, choice], buffers, row)
-            ended += buffers[6][row] or buffers[7][row]
+            for _ in range(min(32, decisions - begun)):
+                game = games[row]
+                key = stream_key(game.seed, game.episode, game.round, AGENT)
+                choice = random_below(key, game.decisions, counts[row])
+                _step_row(
+                    game, rules[0], settings[0], equity[0], starts, legal[row, choice], observations, masks,
+                    legal, counts, seats, rewards, terminations, truncations, equities, results, row,
+                )  # fmt: skip
+                ended += terminations[row] or truncations[row]
     return ended
 
 
 @kernel
-def _reset_rows(games, rules, settings, equity, starts, buffers, first, last):  # type: ignore[no-untyped-def]
-    observations, masks, legal, counts, seats, rewards, terminations, truncations, equities, _ = buffers
+def _reset_rows(  # type: ignore[no-untyped-def]
+    games, rules, settings, equity, starts, observations, masks, legal, counts, seats, rewards,
+    terminations, truncations, equities, results, first, last,
+):  # fmt: skip
+    """Begin an episode on the rows first ... last - 1."""
     for row in range(first, last):
-        _clear_mask(masks, legal, counts, row)
+        for place in range(counts[row]):
+            masks[row, legal[row, place]] = False
         _begin(games[row], rules[0], settings[0], starts, row)
         win_equities(games[row], rules[0], equity[0], equities[row])
-        for seat in range(games[row].num_players):
+        for seat in range(rewards.shape[1]):
             rewards[row, seat] = 0.0
         terminations[row] = False
         truncations[row] = False
-        _refresh(games[row], rules[0], settings[0], observations, masks, legal, counts, seats, row)
+        _show(games[row], rules[0], settings[0], observations, masks, legal, counts, seats, row)
 
 
 @kernel
-def _refresh_rows(games, rules, settings, equity, buffers, rows):  # type: ignore[no-untyped-def]
-    observations, masks, legal, counts, seats, _, terminations, truncations, _, _ = buffers
+def _show_rows(  # type: ignore[no-untyped-def]
+    games, rules, settings, observations, masks, legal, counts, seats, terminations, truncations, rows
+):
+    """Write the buffers of some rows anew from their game records."""
     for index in range(len(rows)):
         row = rows[index]
         for action in range(masks.shape[1]):
             masks[row, action] = False
-        counts[row] = 0
         terminations[row] = games[row].status == TERMINATED
         truncations[row] = games[row].status == TRUNCATED
-        _refresh(games[row], rules[0], settings[0], observations, masks, legal, counts, seats, row)
+        _show(games[row], rules[0], settings[0], observations, masks, legal, counts, seats, row)
 
 
 @kernel
@@ -428,11 +454,11 @@ class GameBatch:
         """Run a kernel over all rows, in blocks shared out among the threads; return the sum of its results."""
         fixed = (self.games, self.ruleset.record, self._settings, self.equity.record, self._starts, *arguments)
         if self._pool is None:
-            return kernel_function(*fixed, self._buffers, 0, self.num_games) or 0
+            return kernel_function(*fixed, *self._buffers, 0, self.num_games) or 0
         block = max(1, -(-self.num_games // (4 * self.threads)))
         jobs = [
             self._pool.submit(
-                kernel_function, *fixed, self._buffers, first, min(first + block, self.num_games)
+                kernel_function, *fixed, *self._buffers, first, min(first + block, self.num_games)
             )
             for first in range(0, self.num_games, block)
         ]
@@ -494,8 +520,14 @@ class GameBatch:
     def refresh(self, rows: npt.ArrayLike | None = None) -> None:
         """Write the buffers of some rows (default: all) anew, after their game records were changed."""
         chosen = np.arange(self.num_games) if rows is None else np.asarray(rows, np.int64)
-        _refresh_rows(
-            self.games, self.ruleset.record, self._settings, self.equity.record, self._buffers, chosen
+        _show_rows(
+            self.games,
+            self.ruleset.record,
+            self._settings,
+            *self._buffers[:5],
+            self.terminations,
+            self.truncations,
+            chosen,
         )
 
     def view(self, rows: npt.ArrayLike | None = None, information: bool = True) -> DecisionView:
