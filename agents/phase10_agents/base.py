@@ -1,0 +1,81 @@
+"""What all agents share: the error of a wrong specification and the reading of parameters.
+
+An agent has a `name` and `act(view) -> int[n]`. Some also have `values(view) -> float64[n, 165]`, the worth they
+give each legal action (nan elsewhere), higher is better; `explain` prints it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from phase10_env.decision import Agent, DecisionView
+
+__all__ = ["Agent", "AgentError", "DecisionView", "ValuingAgent", "nearest", "read_number", "refuse_unknown"]
+
+
+class AgentError(ValueError):
+    """An agent specification that names nothing known, or a parameter out of its range."""
+
+
+@runtime_checkable
+class ValuingAgent(Protocol):
+    """An agent that can say what each legal action is worth to it."""
+
+    name: str
+
+    def act(self, view: DecisionView) -> npt.NDArray[np.integer]:
+        """Return int[n], a legal action index for each row."""
+        ...
+
+    def values(self, view: DecisionView) -> npt.NDArray[np.float64]:
+        """Return float64[n, 165], the worth of each legal action, nan elsewhere."""
+        ...
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a half sentence that names the known word most like the given one.
+
+    >>> nearest("gredy", ["random", "greedy"])
+    "the nearest is 'greedy'"
+    """
+    names = list(known)
+    if not names:
+        return "it takes none"
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.0)
+    return f"the nearest is {close[0]!r}"
+
+
+def refuse_unknown(agent: str, parameters: Mapping[str, str], known: Iterable[str]) -> None:
+    """Raise AgentError for the first parameter that an agent does not have."""
+    names = list(known)
+    for name in parameters:
+        if name not in names:
+            raise AgentError(f"agent {agent!r} has no parameter {name!r}: {nearest(name, names)}")
+
+
+def read_number(
+    agent: str, parameters: Mapping[str, str], name: str, default: float, low: float, high: float
+) -> float:
+    """Return a numeric parameter of an agent, checked against its range.
+
+    Raises:
+        AgentError: not a number, or outside [low, high].
+
+    >>> read_number("greedy", {"epsilon": "0.1"}, "epsilon", 0.0, 0.0, 1.0)
+    0.1
+    """
+    if name not in parameters:
+        return default
+    text = parameters[name]
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        raise AgentError(f"{name} of agent {agent!r} is a number from {low:g} to {high:g}, found {text!r}")
+    return value

@@ -1,0 +1,138 @@
+"""Agents by name: what a specification such as `greedy:epsilon=0.1` stands for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from phase10_agents.base import Agent, AgentError, nearest, read_number, refuse_unknown
+from phase10_agents.heuristics import Greedy
+from phase10_agents.uniform import Melder, UniformRandom
+
+__all__ = ["AGENTS", "agent_names", "load_agent"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kind of agent: its parameters, what it takes instead of parameters, and how it is made.
+
+    `make` gets the parameters of the specification as text, or {"": argument} for kinds with an argument.
+    """
+
+    make: Callable[[dict[str, str]], Agent]
+    parameters: tuple[str, ...] = ()
+    argument: str = ""
+
+
+def _greedy(parameters: dict[str, str]) -> Agent:
+    return Greedy(read_number("greedy", parameters, "epsilon", 0.0, 0.0, 1.0))
+
+
+def _checkpoint(parameters: dict[str, str]) -> Agent:
+    neural = importlib.import_module("phase10_agents.neural")  # brings torch
+    return neural.load_checkpoint_agent(parameters[""])  # type: ignore[no-any-return]
+
+
+def _champion(parameters: dict[str, str]) -> Agent:
+    neural = importlib.import_module("phase10_agents.neural")
+    return neural.load_champion()  # type: ignore[no-any-return]
+
+
+def _sb3(parameters: dict[str, str]) -> Agent:
+    compat = importlib.import_module("phase10_env.compat.sb3")  # brings stable-baselines3
+    return compat.load_agent(parameters[""])  # type: ignore[no-any-return]
+
+
+AGENTS: dict[str, Entry] = {
+    "random": Entry(lambda parameters: UniformRandom()),
+    "melder": Entry(lambda parameters: Melder()),
+    "greedy": Entry(_greedy, ("epsilon",)),
+    "checkpoint": Entry(_checkpoint, argument="PATH"),
+    "champion": Entry(_champion),
+    "sb3": Entry(_sb3, argument="FILE"),
+}
+"""Every kind of agent by the first word of its specification."""
+
+
+def agent_names() -> tuple[str, ...]:
+    """Return the first words of all specifications, `module:Class` aside.
+
+    >>> "greedy" in agent_names()
+    True
+    """
+    return tuple(AGENTS)
+
+
+def _parameters(name: str, text: str, known: tuple[str, ...]) -> dict[str, str]:
+    """Read `key=value` pairs separated by commas."""
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            example = f"{name}:{known[0]}=..." if known else name
+            raise AgentError(f"agent {name!r} is written {example!r}, found {name}:{text!r}")
+        if key.strip() in found:
+            raise AgentError(f"agent {name!r} is given {key.strip()!r} twice in {text!r}; name it once")
+        found[key.strip()] = value.strip()
+    refuse_unknown(name, found, known)
+    return found
+
+
+def _own_agent(module_name: str, class_name: str) -> Agent:
+    """Return an agent of the user's own, made without arguments from a class or function of a module."""
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name + ".").startswith(error.name + "."):
+            raise AgentError(f"module {module_name!r} needs {error.name!r}, which is not installed") from error
+        known = nearest(module_name, AGENTS)
+        raise AgentError(
+            f"agent {module_name!r} is not known and no module has that name: {known}; an agent of your own is "
+            "written 'module:Class' with the module on the path"
+        ) from None
+    if not hasattr(module, class_name):
+        names = [name for name in vars(module) if not name.startswith("_")]
+        raise AgentError(f"module {module_name!r} has no {class_name!r}: {nearest(class_name, names)}")
+    agent = getattr(module, class_name)()
+    if not isinstance(agent, Agent):
+        raise AgentError(
+            f"{module_name}:{class_name} is not an agent: it needs a 'name' and a method 'act(view)' that returns "
+            "one action for each row"
+        )
+    return agent
+
+
+def load_agent(spec: str) -> Agent:
+    """Return the agent that a specification names.
+
+    Args:
+        spec: `random`, `melder`, `greedy`, `greedy:epsilon=0.1`, `checkpoint:PATH`, `champion`, `sb3:FILE`, or
+            `module:Class` for an agent of your own.
+
+    Raises:
+        AgentError: an unknown name or parameter, naming the nearest one, or a value out of its range.
+
+    >>> load_agent("greedy:epsilon=0.1").name
+    'greedy:epsilon=0.1'
+    >>> load_agent("gredy")
+    Traceback (most recent call last):
+    phase10_agents.base.AgentError: unknown agent 'gredy': the nearest is 'greedy'
+    """
+    if not isinstance(spec, str) or not spec.strip():
+        raise AgentError(f"expected an agent such as 'greedy' or 'greedy:epsilon=0.1', found {spec!r}")
+    name, colon, rest = spec.strip().partition(":")
+    entry = AGENTS.get(name)
+    if entry is None:
+        if colon and rest and "=" not in rest:
+            return _own_agent(name, rest)
+        raise AgentError(f"unknown agent {spec!r}: {nearest(name, AGENTS)}")
+    if entry.argument:
+        if not rest:
+            raise AgentError(f"agent {name!r} is written '{name}:{entry.argument}', found {spec!r}")
+        return entry.make({"": rest})
+    if colon and not entry.parameters:
+        raise AgentError(f"agent {name!r} takes no parameters, found {spec!r}")
+    if colon and not rest:
+        raise AgentError(f"nothing follows the colon in {spec!r}: write {name!r} or name a parameter")
+    return entry.make(_parameters(name, rest, entry.parameters) if rest else {})
