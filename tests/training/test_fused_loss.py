@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from phase10_training.fused_loss import (
     IllegalActionError,
     LossBatch,
     LossSettings,
+    LossSizes,
     fused_loss,
     policy_value_loss,
     torch_loss,
@@ -218,3 +220,21 @@ def test_a_gradient_scaled_by_the_caller_scales() -> None:
         assert z.grad is not None
         gradients.append(z.grad)
     torch.testing.assert_close(gradients[1], 3.0 * gradients[0])
+
+
+@pytest.mark.parametrize("twin", [fused_loss, torch_loss])
+def test_parts_of_a_batch_add_up_to_the_whole(twin: Callable[..., tuple[torch.Tensor, torch.Tensor]]) -> None:
+    logits, values, batch = random_problem(12, 40, 6, 1.0)
+    options = LossSettings(anchor=0.1, clone=0.5)
+    sizes = LossSizes.of(batch)
+    whole = logits.clone().requires_grad_()
+    loss, statistics = twin(whole, values, batch, options)
+    loss.backward()
+    pieces = logits.clone().requires_grad_()
+    total = torch.zeros_like(statistics)
+    for index in torch.arange(40).split(7):
+        part, part_statistics = twin(pieces[index], values[index], batch.rows(index), options, sizes)
+        part.backward()
+        total += part_statistics
+    torch.testing.assert_close(total, statistics, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(pieces.grad, whole.grad, rtol=1e-5, atol=1e-7)

@@ -21,6 +21,7 @@ __all__ = [
     "IllegalActionError",
     "LossBatch",
     "LossSettings",
+    "LossSizes",
     "fused_loss",
     "policy_value_loss",
     "torch_loss",
@@ -131,6 +132,36 @@ class LossBatch:
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         chosen: dict[str, Any] = {name: None if all_ is None else all_[index] for name, all_ in given.items()}
         return LossBatch(**chosen)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LossSizes:
+    """Hold what the means of the loss divide by.
+
+    A large batch can be handled in parts: losses and gradients of the parts add up to those of the whole if
+    every part is given the sizes of the whole.
+
+    Attributes:
+        decisions: n, for the value.
+        choices: M, decisions with more than one legal action, for the policy.
+        taught: K, those of them with a target, for cloning.
+    """
+
+    decisions: int
+    choices: int
+    taught: int
+
+    @classmethod
+    def of(cls, batch: LossBatch) -> LossSizes:
+        """Count the decisions of a batch; each count is at least 1, so that an empty mean is zero.
+
+        >>> legal, counts = torch.tensor([[3, 7]], dtype=torch.uint8), torch.tensor([2], dtype=torch.int16)
+        >>> LossSizes.of(LossBatch.teaching(legal, counts, torch.tensor([[0.0, 1.0]])))
+        LossSizes(decisions=1, choices=1, taught=1)
+        """
+        choices = batch.legal_counts > 1
+        taught = 0 if batch.targets is None else int((choices & (batch.targets.sum(dim=1) > 0)).sum())
+        return cls(max(len(choices), 1), max(int(choices.sum()), 1), max(taught, 1))
 
 
 # ---------------------------------------------------------------- the kernel
@@ -260,15 +291,12 @@ _NO_ROWS = np.zeros((0, 0), np.float32)
 
 
 def _fused(
-    logits: torch.Tensor, values: torch.Tensor, batch: LossBatch, settings: LossSettings
+    logits: torch.Tensor, values: torch.Tensor, batch: LossBatch, settings: LossSettings, sizes: LossSizes
 ) -> tuple[_Double, _Float, _Float]:
     """Return the statistics (in the order of `STATISTICS`) and the gradients for logits and values."""
     counts = _array(batch.legal_counts, _NO_ROWS)
     targets = _array(batch.targets, _NO_ROWS)
-    choices = counts > 1
-    m = max(int(np.count_nonzero(choices)), 1)
-    k = max(int(np.count_nonzero(choices & (targets.sum(axis=1) > 0))), 1) if targets.size else 1
-    n = max(len(counts), 1)
+    n, m, k = sizes.decisions, sizes.choices, sizes.taught
     weights = np.array(
         [
             settings.policy / m,
@@ -324,25 +352,34 @@ class _FusedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, logits: torch.Tensor, values: torch.Tensor, batch: LossBatch, settings: LossSettings
+        ctx: Any,
+        logits: torch.Tensor,
+        values: torch.Tensor,
+        batch: LossBatch,
+        settings: LossSettings,
+        sizes: LossSizes,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        statistics, logit_gradient, value_gradient = _fused(logits, values, batch, settings)
+        statistics, logit_gradient, value_gradient = _fused(logits, values, batch, settings, sizes)
         ctx.save_for_backward(torch.from_numpy(logit_gradient), torch.from_numpy(value_gradient))
         vector = torch.from_numpy(statistics)
         ctx.mark_non_differentiable(vector)
         return vector[0].to(torch.float32), vector
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None, None]:
         logit_gradient, value_gradient = ctx.saved_tensors
-        return logit_gradient * grads[0], value_gradient * grads[0], None, None
+        return logit_gradient * grads[0], value_gradient * grads[0], None, None, None
 
 
 # ---------------------------------------------------------------- the two twins
 
 
 def fused_loss(
-    logits: torch.Tensor, values: torch.Tensor, batch: LossBatch, settings: LossSettings
+    logits: torch.Tensor,
+    values: torch.Tensor,
+    batch: LossBatch,
+    settings: LossSettings,
+    sizes: LossSizes | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     r"""Compute the loss and its analytic gradient in one pass over the legal actions (CPU).
 
@@ -373,6 +410,7 @@ def fused_loss(
         values: float32[n].
         batch: the decisions.
         settings: weights of the terms.
+        sizes: what the means divide by, if this is part of a larger batch.
 
     Returns:
         The loss (a scalar that `backward` accepts) and the statistics float64[9], see `STATISTICS`.
@@ -397,12 +435,16 @@ def fused_loss(
     >>> logits.grad[0, [3, 7, 9]].tolist()
     [0.5, -0.5, 0.0]
     """
-    loss, statistics = _FusedLoss.apply(logits, values, batch, settings)  # type: ignore[no-untyped-call]
+    loss, statistics = _FusedLoss.apply(logits, values, batch, settings, sizes or LossSizes.of(batch))  # type: ignore[no-untyped-call]
     return loss, statistics
 
 
 def torch_loss(
-    logits: torch.Tensor, values: torch.Tensor, batch: LossBatch, settings: LossSettings
+    logits: torch.Tensor,
+    values: torch.Tensor,
+    batch: LossBatch,
+    settings: LossSettings,
+    sizes: LossSizes | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Compute the loss of `fused_loss` in plain torch, on any device and in the precision of `logits`.
 
@@ -417,6 +459,7 @@ def torch_loss(
     >>> round(torch_loss(logits, torch.zeros(1), batch, LossSettings(clone=1.0, entropy=0.0))[0].item(), 4)
     0.6931
     """
+    sizes = sizes or LossSizes.of(batch)
     places = torch.arange(batch.legal_actions.shape[1], device=logits.device)
     valid = places < batch.legal_counts[:, None]
     legal = batch.legal_actions.long().masked_fill(~valid, 0)
@@ -426,8 +469,8 @@ def torch_loss(
         listed = scores.gather(1, legal).masked_fill(~valid, float("-inf"))
         return torch.log_softmax(listed, dim=1).masked_fill(~valid, 0.0)
 
-    def mean_over(weights: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        return (weights * rows).sum() / weights.sum().clamp(min=1.0)
+    def mean_choice(rows: torch.Tensor) -> torch.Tensor:
+        return (choice * rows).sum() / sizes.choices
 
     log_probs = listed_log_softmax(logits)
     probs = log_probs.exp().masked_fill(~valid, 0.0)
@@ -436,30 +479,30 @@ def torch_loss(
     log_ratio = log_ratio.masked_fill(choice == 0, 0.0)
     ratio = log_ratio.exp()
     held_ratio = ratio.clamp(1.0 - settings.clip, 1.0 + settings.clip)
-    policy_loss = mean_over(choice, -torch.minimum(ratio * batch.advantages, held_ratio * batch.advantages))
-    entropy = mean_over(choice, -(probs * log_probs).sum(dim=1))
+    policy_loss = mean_choice(-torch.minimum(ratio * batch.advantages, held_ratio * batch.advantages))
+    entropy = mean_choice(-(probs * log_probs).sum(dim=1))
     squared = (values - batch.returns).square()
     if settings.value_clip is not None:
         held = batch.old_values + (values - batch.old_values).clamp(-settings.value_clip, settings.value_clip)
         squared = torch.maximum(squared, (held - batch.returns).square())
-    value_loss = 0.5 * squared.mean()
+    value_loss = 0.5 * squared.sum() / sizes.decisions
     loss = settings.policy * policy_loss + settings.value * value_loss - settings.entropy * entropy
 
     zero = torch.zeros((), dtype=logits.dtype, device=logits.device)
     anchor_kl, clone_loss, agreement = zero, zero, zero
     if batch.anchor_logits is not None:
         anchor = listed_log_softmax(batch.anchor_logits.to(logits.dtype))
-        anchor_kl = mean_over(choice, (probs * (log_probs - anchor)).sum(dim=1))
+        anchor_kl = mean_choice((probs * (log_probs - anchor)).sum(dim=1))
         loss = loss + settings.anchor * anchor_kl
     if batch.targets is not None:
         targets = batch.targets.to(logits.dtype).masked_fill(~valid, 0.0)
         taught = choice * (targets.sum(dim=1) > 0)
-        clone_loss = mean_over(taught, -(targets * log_probs).sum(dim=1))
+        clone_loss = -(taught[:, None] * targets * log_probs).sum() / sizes.taught
         likeliest = log_probs.masked_fill(~valid, float("-inf")).argmax(dim=1)
-        agreement = mean_over(taught, (likeliest == targets.argmax(dim=1)).to(logits.dtype))
+        agreement = (taught * (likeliest == targets.argmax(dim=1))).sum() / sizes.taught
         loss = loss + settings.clone * clone_loss
-    approx_kl = mean_over(choice, ratio - 1.0 - log_ratio)
-    clip_fraction = mean_over(choice, ((ratio - 1.0).abs() > settings.clip).to(logits.dtype))
+    approx_kl = mean_choice(ratio - 1.0 - log_ratio)
+    clip_fraction = mean_choice(((ratio - 1.0).abs() > settings.clip).to(logits.dtype))
     terms = (
         loss,
         policy_loss,
@@ -475,7 +518,11 @@ def torch_loss(
 
 
 def policy_value_loss(
-    logits: torch.Tensor, values: torch.Tensor, batch: LossBatch, settings: LossSettings
+    logits: torch.Tensor,
+    values: torch.Tensor,
+    batch: LossBatch,
+    settings: LossSettings,
+    sizes: LossSizes | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Compute loss and statistics with the kernel on a CPU and with plain torch elsewhere.
 
@@ -493,4 +540,4 @@ def policy_value_loss(
     0.0
     """
     twin = fused_loss if logits.device.type == "cpu" and logits.dtype == torch.float32 else torch_loss
-    return twin(logits, values, batch, settings)
+    return twin(logits, values, batch, settings, sizes)
