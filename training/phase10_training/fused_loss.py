@@ -127,8 +127,8 @@ class LossBatch:
             targets=targets,
         )
 
-    def rows(self, index: torch.Tensor) -> LossBatch:
-        """Return the decisions chosen by `index` (int64[m])."""
+    def rows(self, index: torch.Tensor | slice) -> LossBatch:
+        """Return the decisions chosen by `index` (int64[m], or a slice, which copies nothing)."""
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         chosen: dict[str, Any] = {name: None if all_ is None else all_[index] for name, all_ in given.items()}
         return LossBatch(**chosen)

@@ -6,6 +6,7 @@ Weights are float32; products may run in bf16.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from typing import Literal
@@ -164,6 +165,13 @@ class PolicyValueNet(nn.Module):
             self.privileged_weight = orthogonal(len(privileged_scale), settings.critic[0], math.sqrt(2))
         self.actor = trunk(settings.actor, actions, 0.01)
         self.critic = trunk(settings.critic, 1, 1.0)
+
+    def twin(self) -> PolicyValueNet:
+        """Return a network that shares this one's weights, now and later, but has gradients of its own."""
+        twin = copy.deepcopy(self)
+        for theirs, ours in zip(twin.parameters(), self.parameters(), strict=True):
+            theirs.data = ours.data
+        return twin
 
     @property
     def device(self) -> torch.device:
