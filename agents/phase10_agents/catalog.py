@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from phase10_agents.base import Agent, AgentError, nearest, read_number, refuse_unknown
-from phase10_agents.heuristics import Greedy
+from phase10_agents.heuristics import Aware, ExpectedTurns, Greedy
 from phase10_agents.uniform import Melder, UniformRandom
 
 __all__ = ["AGENTS", "agent_names", "load_agent"]
@@ -48,6 +48,8 @@ AGENTS: dict[str, Entry] = {
     "random": Entry(lambda parameters: UniformRandom()),
     "melder": Entry(lambda parameters: Melder()),
     "greedy": Entry(_greedy, ("epsilon",)),
+    "expected-turns": Entry(lambda parameters: ExpectedTurns()),
+    "aware": Entry(lambda parameters: Aware()),
     "checkpoint": Entry(_checkpoint, argument="PATH"),
     "champion": Entry(_champion),
     "sb3": Entry(_sb3, argument="FILE"),
@@ -107,8 +109,8 @@ def load_agent(spec: str) -> Agent:
     """Return the agent that a specification names.
 
     Args:
-        spec: `random`, `melder`, `greedy`, `greedy:epsilon=0.1`, `checkpoint:PATH`, `champion`, `sb3:FILE`, or
-            `module:Class` for an agent of your own.
+        spec: `random`, `melder`, `greedy`, `greedy:epsilon=0.1`, `expected-turns`, `aware`, `checkpoint:PATH`,
+            `champion`, `sb3:FILE`, or `module:Class` for an agent of your own.
 
     Raises:
         AgentError: an unknown name or parameter, naming the nearest one, or a value out of its range.

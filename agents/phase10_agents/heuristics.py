@@ -6,27 +6,31 @@ import numpy as np
 import numpy.typing as npt
 
 from phase10_agents.base import DecisionView
-from phase10_agents.policies import choose_rows, policy_number, scratch_arrays
+from phase10_agents.policies import POLICY_WEIGHTS, choose_rows, policy_number
+from phase10_agents.scratch import new_scratch
 from phase10_agents.uniform import uniform_choice
 from phase10_env.rules.kernel import announce, kernel
 from phase10_env.rules.random import random_below, random_bits
 
-__all__ = ["Greedy", "PolicyAgent"]
+__all__ = ["Aware", "ExpectedTurns", "Greedy", "PolicyAgent"]
 
 
 class PolicyAgent:
-    """An agent that plays one of the compiled policies."""
+    """An agent that plays one of the compiled policies, named by its class."""
 
     name = ""
 
     def __init__(self) -> None:
         announce(__name__)
         self.policy = policy_number(self.name)
+        self.weights: npt.NDArray[np.void] = POLICY_WEIGHTS
 
     def act(self, view: DecisionView) -> npt.NDArray[np.integer]:
         """Return int64[n], a legal action for each row."""
         out = np.zeros(len(view), np.int64)
-        choose_rows(view.information, view.ruleset.record, self.policy, view.random, *scratch_arrays(), out)
+        choose_rows(
+            view.information, view.ruleset.record, self.policy, view.random, self.weights, new_scratch(), out
+        )
         return out
 
 
@@ -71,3 +75,41 @@ class Greedy(PolicyAgent):
         if self.epsilon:
             _stray(view.legal_actions, view.legal_counts, view.random, self.epsilon, out)
         return out
+
+
+class ExpectedTurns(PolicyAgent):
+    """`expected-turns`: weighs all lay-downs within reach by the turns they still take (hand_value.py).
+
+    Takes the top discard if it raises the worth of the hand more than an unseen card would on average. Discards
+    the card whose loss costs least, dearer cards first where that is equal. Lays down, hits and skips like
+    `greedy`.
+
+    Weakness: it looks at nobody else, so it feeds the next player; after the lay-down it only counts points.
+
+    >>> from phase10_env import GameBatch
+    >>> ExpectedTurns().act(GameBatch(num_games=3).view()).shape
+    (3,)
+    """
+
+    name = "expected-turns"
+
+
+class Aware(PolicyAgent):
+    """`aware`: `expected-turns` with an eye on the others.
+
+    Before a discard it reckons with the player who could take it: cards that fit the table once that player has
+    laid down, numbers (set phases) and colours (colour phases) that player is known to hold, and cards of a
+    number that player lately threw or left lying, which are safe. Before its own lay-down it keeps cards that fit
+    the table for later; afterwards those one step from the end of a run. Points weigh more once somebody who has
+    laid down holds three cards or fewer. A Skip goes to the laid-down player with the fewest cards, else to the
+    one furthest on.
+
+    Weakness: it judges each card alone and never looks ahead; it neither hides its own plans nor reckons with
+    players beyond the next.
+
+    >>> from phase10_env import GameBatch
+    >>> Aware().act(GameBatch(num_games=3).view()).shape
+    (3,)
+    """
+
+    name = "aware"

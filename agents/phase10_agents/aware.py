@@ -1,0 +1,255 @@
+"""The rule of `expected-turns` and `aware` as one kernel: the hand's worth, and what a discard gives away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from phase10_agents.hand_value import count_unseen, gain_of, hand_changes, loss_of
+from phase10_agents.moves import (
+    best_place,
+    canonical_symbol,
+    discard_kinds,
+    hit_kinds,
+    lay_down_action,
+    may_skip,
+    next_hit,
+    offered_kind,
+)
+from phase10_env.rules import table
+from phase10_env.rules.cards import NATURALS, NUMBERS, SKIP, WILD, lowest_bit, points_of
+from phase10_env.rules.deal import next_active
+from phase10_env.rules.kernel import kernel
+from phase10_env.rules.legal import can_draw, can_take, is_open_phase
+from phase10_env.rules.melds import hit_set
+from phase10_env.rules.phases import (
+    ADVANCE_EVERY_ROUND,
+    COLOUR_GROUP,
+    NO_GROUP,
+    PLACE_FRONT,
+    RUN,
+    SET,
+)
+from phase10_env.rules.state import BUILD, DRAW, MELDS, ONTO, RECENT
+
+__all__ = ["aware_action", "discard_score", "prepare_discards"]
+
+_NOBODY = -1
+
+
+@kernel
+def _draw_action(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
+    if not can_take(game):
+        return table.DRAW
+    if not can_draw(game):
+        return table.TAKE
+    top = game.discard[game.discard_size - 1]
+    if top == WILD:
+        return table.TAKE
+    if game.laid[game.to_act]:
+        return table.TAKE if (hit_set(game, rules) >> top) & 1 else table.DRAW
+    count_unseen(game, rules, weights, scratch)
+    hand_changes(game, rules, True, weights, scratch)
+    gain = gain_of(top, scratch)
+    if gain <= 0.0:
+        return table.DRAW
+    expected = scratch.wilds * gain_of(WILD, scratch)
+    for number in range(NUMBERS):
+        if scratch.change[number] > 0.0:
+            expected += scratch.outs[number] * np.log1p(scratch.change[number] / scratch.value)
+    for colour in range(4):
+        if scratch.colour_change[colour] > 0.0:
+            expected += scratch.colour_outs[colour] * np.log1p(scratch.colour_change[colour] / scratch.value)
+    return table.TAKE if gain - weights.shown > expected / scratch.total else table.DRAW
+
+
+@kernel
+def _receiver(game, rules):  # type: ignore[no-untyped-def]
+    """Return the seat that could take the next discard, or -1 where a Skip will lie on it first."""
+    seat = next_active(game, game.to_act)
+    if not game.skipped[seat]:
+        return seat
+    if rules.skip_placement == PLACE_FRONT:
+        return _NOBODY
+    for _ in range(game.num_players):
+        seat = next_active(game, seat)
+        if not game.skipped[seat]:
+            break
+    return seat
+
+
+@kernel
+def _wants(game, rules, seat, kind):  # type: ignore[no-untyped-def]
+    """Tell whether a seat that has not laid down may still lay a phase with a group of a kind."""
+    for phase in range(rules.num_phases):
+        if is_open_phase(game, rules, seat, phase):
+            for group in range(2):
+                if rules.group_kinds[phase, group] == kind:
+                    return True
+    return False
+
+
+@kernel
+def _fits_table(game):  # type: ignore[no-untyped-def]
+    fits = 0
+    for meld in range(MELDS):
+        fits |= game.meld_fits[meld]
+    return fits
+
+
+@kernel
+def _near_ends(game):  # type: ignore[no-untyped-def]
+    """Return, as a bit set, the numbers one step beyond what the runs on the table take now."""
+    numbers = 0
+    for meld in range(MELDS):
+        if game.meld_kind[meld] == RUN:
+            if game.meld_value[meld] > 2:
+                numbers |= 1 << (game.meld_value[meld] - 2)
+            if game.meld_high[meld] < NUMBERS - 1:
+                numbers |= 1 << (game.meld_high[meld] + 2)
+    return numbers
+
+
+@kernel
+def _known_like(game, seat, kind, by_colour):  # type: ignore[no-untyped-def]
+    """Return how many cards of a kind's number (or colour) a seat is known to hold."""
+    count = 0
+    if by_colour:
+        first = NUMBERS * (kind // NUMBERS)
+        for other in range(first, first + NUMBERS):
+            count += game.known[seat, other]
+    else:
+        for other in range(kind % NUMBERS, WILD, NUMBERS):
+            count += game.known[seat, other]
+    return count
+
+
+@kernel
+def _spurned(game, seat, kind, by_colour):  # type: ignore[no-untyped-def]
+    """Return how often a seat lately threw, or left lying, a card of a kind's number (or colour), at most 2."""
+    count = 0
+    for place in range(RECENT):
+        other = game.recent[seat, place]
+        if other < WILD:
+            same = other // NUMBERS == kind // NUMBERS if by_colour else other % NUMBERS == kind % NUMBERS
+            count += 1 if same else 0
+    other = game.refused[seat]
+    if other < WILD:
+        same = other // NUMBERS == kind // NUMBERS if by_colour else other % NUMBERS == kind % NUMBERS
+        count += 1 if same else 0
+    return min(count, 2)
+
+
+@kernel
+def _given_away(game, rules, seat, kind, fits, weights):  # type: ignore[no-untyped-def]
+    """Return the harm of leaving a natural to a seat."""
+    if game.laid[seat]:
+        return weights.feed if (fits >> kind) & 1 else 0.0
+    harm = 0.0
+    if _wants(game, rules, seat, COLOUR_GROUP):
+        harm += weights.known_colour * _known_like(game, seat, kind, True)
+        harm -= weights.spurned * _spurned(game, seat, kind, True)
+    if _wants(game, rules, seat, SET):
+        harm += weights.known_number * min(2, _known_like(game, seat, kind, False))
+        harm -= weights.spurned * _spurned(game, seat, kind, False)
+    elif _wants(game, rules, seat, RUN):
+        harm -= weights.spurned * min(
+            2, _known_like(game, seat, kind, False) + _spurned(game, seat, kind, False)
+        )
+    return harm
+
+
+@kernel
+def _urgency(game, rules, weights):  # type: ignore[no-untyped-def]
+    """Return the worth of a penalty point: more once somebody is about to go out, and where points decide."""
+    worth = weights.points
+    if rules.advance == ADVANCE_EVERY_ROUND:
+        worth *= 4.0
+    for seat in range(game.num_players):
+        if seat != game.to_act and game.laid[seat] and game.hand_sizes[seat] <= 3:
+            return worth * weights.late
+    return worth
+
+
+@kernel
+def discard_score(game, rules, kind, fits, near, receiver, urgency, weights, scratch):  # type: ignore[no-untyped-def]
+    """Return how good it is to discard a natural; `prepare_discards` comes first."""
+    score = urgency * points_of(kind)
+    if game.laid[game.to_act]:
+        if (near >> (kind % NUMBERS + 1)) & 1:
+            score -= weights.near_end
+    else:
+        score -= loss_of(kind, scratch)
+        if (fits >> kind) & 1:
+            score -= weights.keep_hit
+    if receiver != _NOBODY:
+        score -= _given_away(game, rules, receiver, kind, fits, weights)
+    return score
+
+
+@kernel
+def prepare_discards(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
+    """Reckon what `discard_score` needs and return it: what fits the table, what nearly does, receiver, urgency."""
+    if not game.laid[game.to_act]:
+        count_unseen(game, rules, weights, scratch)
+        hand_changes(game, rules, False, weights, scratch)
+    return _fits_table(game), _near_ends(game), _receiver(game, rules), _urgency(game, rules, weights)
+
+
+@kernel
+def _discard_action(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
+    kinds = discard_kinds(game, rules)
+    left = kinds & NATURALS
+    if left == 0:
+        return table.DISCARD + WILD
+    chosen = lowest_bit(left)
+    if left & (left - 1) != 0:
+        fits, near, receiver, urgency = prepare_discards(game, rules, weights, scratch)
+        best = -1e9
+        while left != 0:
+            kind = lowest_bit(left)
+            left &= left - 1
+            score = discard_score(game, rules, kind, fits, near, receiver, urgency, weights, scratch)
+            if score > best:
+                best = score
+                chosen = kind
+    return table.DISCARD + offered_kind(game, rules, kinds, chosen)
+
+
+@kernel
+def _skip_action(game, rules):  # type: ignore[no-untyped-def]
+    """Return the Skip on the most dangerous player: laid with the fewest cards, else furthest on, else nearest."""
+    best = -1
+    most = -1
+    for distance in range(1, game.num_players):
+        if not may_skip(game, rules, distance):
+            continue
+        seat = (game.to_act + distance) % game.num_players
+        danger = game.phase[seat]
+        if game.laid[seat]:
+            danger = 1000 - game.hand_sizes[seat]
+        if danger > most:
+            most = danger
+            best = table.SKIP + distance - 1
+    return best
+
+
+@kernel
+def aware_action(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
+    """Return the action of `aware`, or with other weights of `expected-turns`, for the seat to act."""
+    if game.stage == DRAW:
+        return np.int64(_draw_action(game, rules, weights, scratch))
+    if game.stage == ONTO:
+        return np.int64(best_place(game, rules))
+    if game.stage == BUILD:
+        return np.int64(canonical_symbol(game, rules))
+    lay = lay_down_action(game, rules)
+    if lay >= 0:
+        return np.int64(lay)
+    hits = hit_kinds(game, rules)
+    if hits != 0:
+        return np.int64(next_hit(game, rules, hits))
+    if game.hands[game.to_act, SKIP] > 0:
+        skip = _skip_action(game, rules)
+        if skip >= 0:
+            return np.int64(skip)
+    return np.int64(_discard_action(game, rules, weights, scratch))
