@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -421,6 +422,12 @@ class Game:
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_svg_(self) -> str:
+        """Return the open table as a picture, for notebooks."""
+        # imported by name: pictures stand above games and are not needed to play
+        svg: str = import_module("phase10_env.render").render_svg(self._games, self._ruleset)
+        return svg
 
     def __repr__(self) -> str:
         state = "over" if self.over else f"seat {self.to_act} to act, {self.stage}"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from render_games import deal_hidden_anew, moment
 
-from phase10_env import PRESETS
+from phase10_env import PRESETS, Game
 from phase10_env.render import render_rgb, render_svg, table_facts
 from phase10_env.render.raster import scene_to_rgb
 from phase10_env.render.scene import Circle, Line, Polygon, Rectangle, Scene, Text
@@ -138,3 +138,8 @@ def test_the_font_has_every_printable_ascii_sign_that_texts_use() -> None:
     assert strokes("?") == unknown
     assert strokes(" ") == ()
     assert advance("i") < advance("m")
+
+
+def test_a_game_draws_itself_in_a_notebook() -> None:
+    game = Game(num_players=2, seed=7)
+    assert game._repr_svg_() == render_svg(game.state, game.ruleset)
