@@ -1,4 +1,4 @@
-"""Shows how far training is, on standard error: a live bar in a terminal, plain lines elsewhere."""
+"""Shows how far a long run is, on standard error: a live bar in a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -54,6 +54,7 @@ class TrainingProgress:
         stream: where to write; standard error if None.
         every: seconds between plain lines where the stream is not a terminal; None stays silent there.
         clock: seconds, monotonic; another one in tests.
+        unit: what is counted.
 
     >>> import io
     >>> lines = io.StringIO()
@@ -72,10 +73,11 @@ class TrainingProgress:
         stream: TextIO | None = None,
         every: float | None = 10.0,
         clock: Callable[[], float] = time.monotonic,
+        unit: str = "decisions",
     ) -> None:
         self._total, self._done, self._title = total, done, title
         self._stream = sys.stderr if stream is None else stream
-        self._every, self._clock = every, clock
+        self._every, self._clock, self._unit = every, clock, unit
         self._history: deque[tuple[float, int]] = deque([(clock(), done)], maxlen=20)
         self._last_line: float | None = None
         self._bar: Progress | None = None
@@ -125,7 +127,7 @@ class TrainingProgress:
 
     def _status(self, metrics: Mapping[str, float]) -> str:
         rate = self.throughput
-        parts = [f"{short_count(rate)} decisions/s"]
+        parts = [f"{short_count(rate)} {self._unit}/s"]
         if rate > 0 and self._done < self._total:
             parts.append(f"{short_duration((self._total - self._done) / rate)} left")
         parts += [f"{tag} {value:.3g}" for tag, value in list(metrics.items())[:_SHOWN_METRICS]]

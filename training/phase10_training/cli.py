@@ -1,0 +1,104 @@
+"""The program `phase10`: finds the command that is asked for, reads its options and runs it.
+
+Each command is a function of one frozen dataclass of options, whose docstring is the command's help; its
+module is imported only when the command is used.
+"""
+
+import sys
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from phase10_training.errors import UsageError, nearest
+
+__all__ = ["COMMANDS", "CommandEntry", "load_command", "main"]
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """Say where a command is (`module:function`), what it does in a line, and an example of it."""
+
+    target: str
+    summary: str
+    example: str
+
+
+COMMANDS: dict[str, CommandEntry] = {
+    "evaluate": CommandEntry(
+        "phase10_training.evaluate:evaluate_command",
+        "win share of an agent against others, on paired deals",
+        "phase10 evaluate greedy --against random melder --deals 1000",
+    ),
+}
+"""Every command by name, in the order of the help."""
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    lines = ["usage: phase10 COMMAND [OPTIONS]", "", "The card game Phase 10 for reinforcement learning.", ""]
+    lines += ["commands:"]
+    lines += [f"  {name:{width}}  {entry.summary}" for name, entry in COMMANDS.items()]
+    lines += ["", "examples:"]
+    lines += [f"  {entry.example}" for entry in COMMANDS.values()]
+    lines += [
+        "",
+        "'phase10 COMMAND --help' explains the options of a command; 'phase10 --version' names the version.",
+    ]
+    return "\n".join(lines)
+
+
+def load_command(name: str) -> tuple[Callable[[Any], int | None], type[Any]]:
+    """Return a command's function and the type of its options.
+
+    Raises:
+        UsageError: there is no such command; the sentence names the nearest.
+
+    >>> load_command("evaluat")
+    Traceback (most recent call last):
+    phase10_training.errors.UsageError: there is no command 'evaluat'; did you mean 'evaluate'? see ...
+    """
+    if name not in COMMANDS:
+        raise UsageError(
+            f"there is no command {name!r}; did you mean {nearest(name, COMMANDS)!r}? see phase10 --help."
+        )
+    module, _, function_name = COMMANDS[name].target.partition(":")
+    function = getattr(import_module(module), function_name)
+    hints = typing.get_type_hints(function)
+    hints.pop("return", None)
+    (options,) = hints.values()
+    return function, options
+
+
+def _run(arguments: Sequence[str]) -> int | None:
+    from phase10_training.cli_support import parse_arguments
+
+    if arguments[0].startswith("-"):
+        raise UsageError(f"expected a command before {arguments[0]!r}; see phase10 --help.")
+    function, options = load_command(arguments[0])
+    return function(parse_arguments(options, arguments[1:], prog=f"phase10 {arguments[0]}"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted.
+
+    Args:
+        arguments: words of the command line; those of this process if None.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("--help", "-h", "help"):
+        print(_help())
+        return 0 if words else 2
+    if words[0] == "--version":
+        from phase10_env import __version__
+
+        print(f"phase10 {__version__}")
+        return 0
+    from phase10_training.cli_support import run_command
+
+    return run_command(lambda: _run(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
