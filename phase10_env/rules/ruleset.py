@@ -248,8 +248,7 @@ class RuleSet:
             reason = error.strerror or type(error).__name__
             raise RuleSetError(f"{path}: expected a readable ruleset file, found: {reason}") from None
         except (ValueError, RecursionError) as error:
-            reason = str(error).splitlines()[0]
-            raise RuleSetError(f"{path}: expected TOML such as base = 'official', found: {reason}") from None
+            raise RuleSetError(f"{path}: expected TOML such as base = 'official', found: {error}") from None
         own_name = re.sub(r"[^\w.-]", "-", Path(path).stem).lstrip(".-")[:64] or CUSTOM
         try:
             return cls.from_dict({"name": own_name, **values})

@@ -137,6 +137,11 @@ def test_other_rules_under_the_name_of_a_preset_are_called_custom():
     assert RuleSet(name="family").replace(hand_size=9).name == "family"
 
 
+def test_fields_are_given_by_name():
+    with pytest.raises(TypeError):
+        RuleSet("family")
+
+
 def test_a_ruleset_is_frozen_and_hashable():
     with pytest.raises(AttributeError):
         RuleSet().hand_size = 3

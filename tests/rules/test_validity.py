@@ -373,6 +373,18 @@ def test_a_first_dealer_needs_a_deck_for_that_many_players():
     )
 
 
+def test_a_deck_too_small_for_two_is_reported_once_whoever_deals():
+    for dealer in (None, 0, 1):
+        assert problem_of(phases=["set 2"], hand_size=3, deck={"R1": 4}, dealer=dealer).startswith(
+            "deck has 4 cards"
+        )
+
+
+def test_a_value_is_shown_whole_up_to_sixty_characters():
+    assert problem_of(skip_target="x" * 58).startswith(f"skip_target is '{'x' * 58}': expected")
+    assert problem_of(skip_target="x" * 59).startswith(f"skip_target is '{'x' * 56}...: expected")
+
+
 def test_all_problems_are_reported_at_once():
     problems = problems_of(
         name="",
