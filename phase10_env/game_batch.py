@@ -48,6 +48,9 @@ RESULT = np.dtype(
         ("rank", np.int8, (MAX_PLAYERS,)),  # 1 = winner; 0 where nobody was ranked
         ("score", np.int32, (MAX_PLAYERS,)),
         ("phases", np.int8, (MAX_PLAYERS,)),  # phases completed
+        ("turns", np.int32),  # turns of the last round, lost ones included
+        ("laid", np.int8, (MAX_PLAYERS,)),  # who laid down in it
+        ("points", np.int32, (MAX_PLAYERS,)),  # penalty points of it
     ],
     align=True,
 )
@@ -168,9 +171,12 @@ def _write_result(game, rules, result):  # type: ignore[no-untyped-def]
     result.status = game.status
     result.rounds = game.round
     result.decisions = game.decisions
+    result.turns = game.turn
     for seat in range(game.num_players):
         result.rank[seat] = game.rank[seat]
         result.score[seat] = game.score[seat]
+        result.laid[seat] = game.round_laid[seat]
+        result.points[seat] = game.round_points[seat]
         result.phases[seat] = phases_completed(game, rules, seat)
         if rules.advance == ADVANCE_EVERY_ROUND:
             result.phases[seat] = game.phase[seat]

@@ -31,6 +31,26 @@ COMMANDS: dict[str, CommandEntry] = {
         "win share of an agent against others, on paired deals",
         "phase10 evaluate greedy --against random melder --deals 1000",
     ),
+    "replay": CommandEntry(
+        "phase10_training.cli_rules:replay_command",
+        "verify records of games",
+        "phase10 replay games.p10",
+    ),
+    "rules": CommandEntry(
+        "phase10_training.cli_rules:rules_command",
+        "the text of the rules",
+        "phase10 rules official",
+    ),
+    "legal": CommandEntry(
+        "phase10_training.cli_rules:legal_command",
+        "the legal actions of a position",
+        "phase10 legal position.json",
+    ),
+    "perft": CommandEntry(
+        "phase10_training.cli_rules:perft_command",
+        "the number of action sequences from a position",
+        "phase10 perft position.json 4",
+    ),
 }
 """Every command by name, in the order of the help."""
 

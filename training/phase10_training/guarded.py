@@ -1,7 +1,7 @@
 """Asks an agent for its actions and finds the very decisions in which it crashes, stalls or breaks the rules.
 
 The rule: whoever plays an illegal action, raises an exception, returns no list of actions, or takes longer
-than the time limit for a single decision loses that game there and then. The others at the table end up equal.
+than the time limit for a single decision loses that game there and then. The others at the table tie.
 """
 
 import signal

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from phase10_training.fused_loss import LossBatch, LossSettings, fused_loss, torch_loss
-from phase10_training.inference import act, choose_actions
+from phase10_agents.neural.inference import act, choose_actions
 from phase10_training.lanes import GradientLanes
-from phase10_training.networks import ACTIONS, NetworkSettings, PolicyValueNet
+from phase10_agents.neural.networks import ACTIONS, NetworkSettings, PolicyValueNet
 
 __all__ = ["LearnerBenchSettings", "SyntheticDecisions", "bench_learner", "measure_rates"]
 

@@ -2,9 +2,9 @@
 
 Shapes: G games, P seats. A schedule is `seeds` uint64[G] (the cards) and `line_ups` int[G, P] (the index of
 the agent in each seat). Games with equal seeds have equal deals, reshuffles and agent streams whatever the
-seating: the random stream of a decision is keyed by the game's seed and the number of the decision, apart from
-the streams of the cards, so two copies of an agent in one game never share random numbers, and equal agents in
-exchanged seats play the same game.
+seating: the random stream of a decision is keyed by the game's seed and the number of the decision, apart
+from the streams of the cards. So two copies of an agent in one game never share random numbers, and equal
+agents in exchanged seats play the same game.
 
 An agent may say what it reads with two attributes: `observation` ("full", "basic" or None) and `information`
 (whether it wants game records); without them it gets everything.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from phase10_training.checkpoint import CheckpointError, Tensors
+from phase10_agents.neural.checkpoint import CheckpointError, Tensors
 
 __all__ = ["flatten_state", "restore_state"]
 

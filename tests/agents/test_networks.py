@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from phase10_training.fused_loss import LossBatch, LossSettings, policy_value_loss
-from phase10_training.networks import (
+from phase10_agents.neural.networks import (
     NetworkError,
     NetworkSettings,
     PolicyValueNet,

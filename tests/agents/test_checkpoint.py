@@ -17,7 +17,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from phase10_training.checkpoint import (
+from phase10_agents.neural.checkpoint import (
     CheckpointError,
     check_compatible,
     latest_checkpoint,
@@ -273,7 +273,7 @@ def test_a_kill_between_the_two_renames_of_a_replacement_loses_nothing(
 
 SAVER = """
 import sys, torch
-from phase10_training.checkpoint import save_step
+from phase10_agents.neural.checkpoint import save_step
 manifest = {"ruleset_digest": "", "layout_digest": "", "equity_hash": None, "config": {}}
 step = int(sys.argv[2])
 while True:

@@ -10,8 +10,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phase10_training.inference import Choices, act, choose_actions
-from phase10_training.networks import NetworkSettings, PolicyValueNet
+from phase10_agents.neural.inference import Choices, act, choose_actions
+from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet
 from scipy.stats import chisquare
 
 ACTIONS = 165

@@ -14,7 +14,7 @@ import torch
 
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.random import random_bits
-from phase10_training.networks import FoldedWeights, PolicyValueNet
+from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 
 __all__ = ["Choices", "act", "choose_actions"]
 
@@ -158,7 +158,7 @@ def act(
 
     Args as in `choose_actions` and `PolicyValueNet.forward`; `folded` spares folding the weights each time.
 
-    >>> from phase10_training.networks import NetworkSettings
+    >>> from phase10_agents.neural.networks import NetworkSettings
     >>> net = PolicyValueNet(torch.ones(8), NetworkSettings())
     >>> zero = np.zeros(1, np.uint64)
     >>> act(

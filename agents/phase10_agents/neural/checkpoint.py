@@ -22,7 +22,6 @@ import safetensors
 import safetensors.torch
 import torch
 
-from phase10_training.errors import UsageError
 
 __all__ = [
     "FORMAT_VERSION",
@@ -48,7 +47,7 @@ _OWN_KEYS = ("format", "tensors_sha256", "arrays", "libraries", "python", "manif
 Tensors = dict[str, torch.Tensor | np.ndarray[Any, Any]]
 
 
-class CheckpointError(UsageError):
+class CheckpointError(ValueError):
     """Report a checkpoint that cannot be saved or used, in one sentence."""
 
 

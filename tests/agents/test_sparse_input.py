@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phase10_training.sparse_input import pack_pairs, sparse_linear
+from phase10_agents.neural.sparse_input import pack_pairs, sparse_linear
 
 
 def problem(seed: int, n: int, width: int, out: int, density: float) -> tuple[torch.Tensor, ...]:

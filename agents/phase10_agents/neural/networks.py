@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from phase10_training.sparse_input import pack_pairs, sparse_linear
+from phase10_agents.neural.sparse_input import pack_pairs, sparse_linear
 
 __all__ = [
     "FoldedWeights",

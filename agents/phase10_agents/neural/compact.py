@@ -1,0 +1,66 @@
+"""Lets a policy that was trained on compact actions play games in full mode, move for move the same.
+
+In compact mode kinds that differ only in colour share one action, and a lay-down being built asks declarations
+only. A full-mode decision is first read as the compact one; a compact choice that full mode does not offer (the
+second declaration, while full mode asks for a card) is turned into the card the compact rule would spell next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from phase10_env.decision import DecisionView
+from phase10_env.rules import table
+from phase10_env.rules.kernel import kernel
+from phase10_env.rules.lay_downs import finish_canonically, group_in_hand
+from phase10_env.rules.legal import legal_actions
+from phase10_env.rules.state import BUILD
+
+__all__ = ["compact_choices", "full_actions"]
+
+
+@kernel
+def _list_compact(games, rules, legal, counts):  # type: ignore[no-untyped-def]
+    for row in range(len(games)):
+        games[row].compact = 1
+        counts[row] = legal_actions(games[row], rules[0], legal[row])
+        if counts[row] == 0:  # everything is declared: the card is settled by rule
+            legal[row, 0] = 0
+            counts[row] = 1
+
+
+@kernel
+def _to_full(games, rules, actions):  # type: ignore[no-untyped-def]
+    for row in range(len(games)):
+        game = games[row]
+        if game.stage != BUILD:
+            continue
+        group = group_in_hand(game, rules[0])
+        if game.declared[group] == 0:
+            continue
+        if game.declared[1] == 0 and table.NUMBER <= actions[row] < table.PLAY:
+            if actions[row] >= table.COLOUR:
+                game.declared[1] = actions[row] - table.COLOUR + 1
+            else:
+                game.declared[1] = actions[row] - table.NUMBER + 1
+        place = game.placed_sizes[group]
+        finish_canonically(game, rules[0])
+        actions[row] = table.PLAY + game.placed[group, place]
+
+
+def compact_choices(
+    view: DecisionView,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int16]]:
+    """Return the legal actions of each row as compact mode has them: uint8[n, L] and int16[n]."""
+    legal = np.zeros_like(view.legal_actions)
+    counts = np.zeros_like(view.legal_counts)
+    _list_compact(view.information.copy(), view.ruleset.record, legal, counts)
+    return legal, counts
+
+
+def full_actions(view: DecisionView, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return compact choices int64[n] as actions that full mode offers."""
+    found = actions.copy()
+    _to_full(view.information.copy(), view.ruleset.record, found)
+    return found

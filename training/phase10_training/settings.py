@@ -1,0 +1,204 @@
+"""The settings of a training run: one frozen struct, one section a concern (configs/train/*.toml)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from phase10_training.advantages import AdvantageSettings
+from phase10_training.errors import UsageError
+from phase10_training.fused_loss import LossSettings
+from phase10_agents.neural.networks import NetworkSettings
+
+__all__ = [
+    "CheckpointSettings",
+    "CloneSettings",
+    "EnvironmentSettings",
+    "EvaluationSettings",
+    "OptimizerSettings",
+    "PoolSettings",
+    "RolloutSettings",
+    "TrainingSettings",
+]
+
+
+class EnvironmentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold what is played.
+
+    Attributes:
+        num_players: 2-6.
+        ruleset: preset name or TOML file.
+        actions: "compact" learns quicker; "full" offers every lay-down.
+        episode: "round" (phases and scores drawn by `start`) or "game".
+        start: "mixed" or "first", for rounds.
+        reward: "equity", "points" (rounds and games), "win", "rank" (games).
+        reward_scale: factor on rewards; 5 brings equity changes to about ±2.5.
+        shaping: potential of one missing card, in rewards (0 = none); potential-based, so it changes no optimum.
+        equity: file of an equity model, "" = the shipped one.
+    """
+
+    num_players: int = 2
+    ruleset: str = "official"
+    actions: Literal["compact", "full"] = "compact"
+    episode: Literal["round", "game"] = "round"
+    start: Literal["mixed", "first"] = "mixed"
+    reward: Literal["equity", "points", "win", "rank"] = "equity"
+    reward_scale: float = 5.0
+    shaping: float = 0.0
+    equity: str = ""
+
+
+class RolloutSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold how decisions are collected.
+
+    Attributes:
+        games: played at once, over all workers.
+        steps: decisions of each game in one rollout.
+        workers: threads; each plays its share of the games and computes its share of every gradient.
+        oracle_critic: let the critic (never the policy) see all hands and the stock.
+    """
+
+    games: int = 1024
+    steps: int = 64
+    workers: int = 2
+    oracle_critic: bool = False
+
+
+class OptimizerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold how the weights move.
+
+    Attributes:
+        learning_rate, final_learning_rate: at the first and the last decision, linear between.
+        final_entropy: the entropy weight at the last decision; it starts at `loss.entropy`.
+        epochs: passes over a rollout.
+        minibatch: decisions of one gradient step, over all workers.
+        max_grad_norm: gradients are scaled down to it.
+        target_kl: the passes over a rollout end once the policy has moved this far.
+        critic_warmup: decisions during which only the critic learns (after a warm start).
+    """
+
+    learning_rate: float = 7e-4
+    final_learning_rate: float = 7e-5
+    final_entropy: float = 0.003
+    epochs: int = 2
+    minibatch: int = 4096
+    max_grad_norm: float = 0.5
+    target_kl: float = 0.02
+    critic_warmup: int = 0
+
+
+class CloneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold the warm start: imitate an agent before self-play.
+
+    Attributes:
+        agent: spec of the teacher, "" = no warm start.
+        decisions: to imitate.
+        learning_rate, final_learning_rate: linear between.
+        random_moves: share of random moves while the teacher plays, for coverage.
+    """
+
+    agent: str = ""
+    decisions: int = 0
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 1e-4
+    random_moves: float = 0.1
+
+
+class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold the opponents beside the current policy.
+
+    Attributes:
+        share: of the tables at which one seat learns against others from the pool.
+        agents: specs of fixed opponents.
+        snapshots: most recent snapshots of the policy that are kept as opponents.
+        snapshot_every: decisions between snapshots.
+    """
+
+    share: float = 0.0
+    agents: tuple[str, ...] = ()
+    snapshots: int = 0
+    snapshot_every: int = 2_000_000
+
+
+class EvaluationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold the paired evaluations.
+
+    Attributes:
+        against: specs of the yardsticks.
+        deals: of each evaluation during training.
+        every: decisions between them, 0 = only at the end.
+        final_deals: of the evaluation at the end.
+        keep_best: keep the checkpoint with the best mean win share as `best`.
+    """
+
+    against: tuple[str, ...] = ("random", "greedy")
+    deals: int = 256
+    every: int = 0
+    final_deals: int = 512
+    keep_best: bool = True
+
+
+class CheckpointSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold how often the full training state is written: every so many decisions, the newest `keep` stay."""
+
+    every: int = 1_000_000
+    keep: int = 3
+
+
+class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hold everything about a run.
+
+    >>> TrainingSettings().rollout.games
+    1024
+    """
+
+    seed: int = 1
+    total_decisions: int = 10_000_000
+    torch_threads: int = 1
+    start_from: str = ""  # checkpoint or run whose policy this run begins with
+    environment: EnvironmentSettings = EnvironmentSettings()
+    network: NetworkSettings = NetworkSettings()
+    rollout: RolloutSettings = RolloutSettings()
+    advantage: AdvantageSettings = AdvantageSettings()
+    loss: LossSettings = LossSettings(entropy=0.015)
+    optimizer: OptimizerSettings = OptimizerSettings()
+    clone: CloneSettings = CloneSettings()
+    pool: PoolSettings = PoolSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+    checkpoint: CheckpointSettings = CheckpointSettings()
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work together, naming the key."""
+        rollout, optimizer = self.rollout, self.optimizer
+        problems = [
+            (self.total_decisions < 1, "total_decisions must be at least 1", self.total_decisions),
+            (rollout.workers < 1, "rollout.workers must be at least 1", rollout.workers),
+            (
+                rollout.games < rollout.workers or rollout.games % rollout.workers,
+                "rollout.games must be a multiple of rollout.workers",
+                rollout.games,
+            ),
+            (rollout.steps < 2, "rollout.steps must be at least 2", rollout.steps),
+            (optimizer.epochs < 1, "optimizer.epochs must be at least 1", optimizer.epochs),
+            (optimizer.minibatch < 2, "optimizer.minibatch must be at least 2", optimizer.minibatch),
+            (not 0 <= self.pool.share <= 1, "pool.share must be from 0 to 1", self.pool.share),
+            (
+                self.pool.share > 0 and not self.pool.agents and self.pool.snapshots < 1,
+                "pool.share needs pool.agents or pool.snapshots",
+                self.pool.share,
+            ),
+            (
+                bool(self.clone.agent) != (self.clone.decisions > 0),
+                "clone.agent and clone.decisions go together",
+                self.clone.decisions,
+            ),
+            (
+                self.environment.episode == "round" and self.environment.reward in ("win", "rank"),
+                "environment.reward must be 'equity' or 'points' for rounds",
+                self.environment.reward,
+            ),
+        ]
+        for wrong, sentence, found in problems:
+            if wrong:
+                raise UsageError(f"{sentence}, found {found!r}; change it in the config or with --set.")
