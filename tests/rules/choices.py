@@ -6,12 +6,13 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from phase10_env import RuleSet
-from phase10_env.rules.phases import OPTION_VALUES
-from phase10_env.rules.ruleset import RuleSetError
 from reference import ReferenceGame, points_of
 from reference.cards import COLOURS, SKIP, WILD, number_of
 from reference.rules import Group
+
+from phase10_env import RuleSet
+from phase10_env.rules.phases import OPTION_VALUES
+from phase10_env.rules.ruleset import RuleSetError
 
 STYLES = ("sensible", "builder", "eager", "rare")
 
@@ -137,17 +138,13 @@ def random_options(stream: random.Random) -> dict[str, str]:
 def quick_ruleset(stream: random.Random) -> RuleSet:
     """Return random rules of short games in which equal scores are frequent (R33)."""
     last = stream.choice((2, 3, 4, 9))
+    skips = stream.choice((0, 2, 4))
     choices = ("set 1", "set 2", "set 3", "run 2", "set 2 + set 1", "set 1 + run 2", "colour 2")
     return RuleSet(
         name="quick",
         phases=[stream.choice(choices) for _ in range(stream.randint(1, 4))],
         hand_size=stream.choice((3, 4, 4, 5)),
-        deck={
-            "numbers": f"1-{last}",
-            "copies": 2 + (last < 9),
-            "wilds": 4,
-            "skips": stream.choice((0, 2, 4)),
-        },
+        deck={"numbers": f"1-{last}", "copies": 2 + (last < 9), "wilds": 4, "skips": skips},
         allow_return=stream.random() < 0.6,
         max_turns=stream.choice((10, 30)),
         max_rounds=stream.choice((3, 5, 20)),
@@ -156,7 +153,7 @@ def quick_ruleset(stream: random.Random) -> RuleSet:
 
 
 def starved_ruleset(stream: random.Random) -> RuleSet:
-    """Return random rules with hardly a card beyond the hands of `max_players`: draws fail, circles end (R13)."""
+    """Return random rules with hardly a card beyond the hands of `max_players`: draws fail (R13)."""
     while True:
         players, hand_size = stream.randint(2, 4), stream.randint(1, 6)
         total = players * hand_size + 2 + stream.choice((0, 0, 1, min(3, hand_size - 1)))

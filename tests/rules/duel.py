@@ -1,7 +1,8 @@
 """Drives the compiled engine and the plain reference model through the same game and compares every moment.
 
-The engine deals and shuffles; its deals and new stocks are handed to the model, which then has to arrive at the
-same legal actions, positions, scores, ranks and endings. `turn` counts from 0 in the engine, from 1 in the model.
+The engine deals and shuffles; its deals and new stocks are handed to the model, which then has to arrive at
+the same legal actions, positions, scores, ranks and endings. The turns of a round count from 0 in the engine,
+from 1 in the model.
 
 Run many whole games, each different, and report what was seen in them, from the folder of the tests:
 
@@ -16,14 +17,14 @@ import time
 from collections import Counter
 from typing import Any
 
+from reference import ReferenceGame, Rules, normalised
+from reference.model import Mode
+from rules.choices import STYLES, choose, quick_ruleset, random_ruleset, starved_ruleset
+
 from phase10_env import PRESETS, Game, RuleSet
 from phase10_env.actions import ACTION_TEXTS
 from phase10_env.rules.cards import KIND_TEXTS
 from phase10_env.rules.scoring import NOBODY
-from reference import ReferenceGame, Rules, normalised
-from reference.model import Mode
-
-from rules.choices import STYLES, choose, quick_ruleset, random_ruleset, starved_ruleset
 
 OPTIONS = (
     "phases",
@@ -186,15 +187,15 @@ def play_duel(
             duel.play(action)
     except AssertionError as error:
         raise AssertionError(
-            f"{error}\n{game.num_players} players, seed {game.seed}, {game.actions}, {style}, {game.ruleset!r}\n"
-            f"after {len(played)} decisions, the last ones {played[-6:]}"
+            f"{error}\n{game.num_players} players, seed {game.seed}, {game.actions}, {style}, "
+            f"{game.ruleset!r}\nafter {len(played)} decisions, the last ones {played[-6:]}"
         ) from error
     duel.seen["games"] += duel.over
     return duel.seen
 
 
 def numbered_game(number: int) -> tuple[Game, str, random.Random]:
-    """Return the game of a number: one in twenty by a preset, the others by random rules of three families."""
+    """Return the game of a number: every twentieth by a preset, the others by random rules."""
     stream = random.Random(number)
     if number % 20 == 0:
         ruleset = PRESETS[stream.choice(list(PRESETS))]
