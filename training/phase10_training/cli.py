@@ -26,6 +26,11 @@ class CommandEntry:
 
 
 COMMANDS: dict[str, CommandEntry] = {
+    "train": CommandEntry(
+        "phase10_training.train:train_command",
+        "train a policy by self-play and evaluate it",
+        "phase10 train quickstart",
+    ),
     "evaluate": CommandEntry(
         "phase10_training.evaluate:evaluate_command",
         "win share of an agent against others, on paired deals",
