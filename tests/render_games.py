@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from phase10_env import GameBatch, RuleSet
+from phase10_env import Game, GameBatch, RuleSet
+from phase10_env.events import Decision
 from phase10_env.positions import set_hand, set_pile
+from phase10_env.render import Advice
 from phase10_env.rules.cards import KINDS
 
 Record = npt.NDArray[np.void]
@@ -47,3 +49,24 @@ def deal_hidden_anew(games: Record, viewer: int, seed: int) -> Record:
     set_pile(dealt, "stock", pool)
     game["seed"] = rng.integers(2**63)
     return dealt
+
+
+def played_game(seed: int = 3, players: int = 2, ruleset: str = "short-5", limit: int = 3000) -> Game:
+    """Return a game played to its end at random, laying down and hitting wherever that is legal."""
+    game = Game(players, ruleset, seed)
+    rng = np.random.default_rng(seed)
+    while not game.over and len(game.events) < limit:
+        game.play(random_choice(np.array(game.legal_indices()), rng))
+    return game
+
+
+def advice_of(game: Game) -> list[Advice]:
+    """Make up an agent that likes low actions."""
+    advice = []
+    twin = Game(game.num_players, game.ruleset, game.seed)
+    for event in game.events:
+        if isinstance(event, Decision):
+            legal = twin.legal_indices()
+            advice.append(Advice(legal[0], {action: -action / 10 for action in legal}))
+            twin.play(event.action)
+    return advice
