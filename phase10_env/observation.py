@@ -103,7 +103,7 @@ _DERIVED: tuple[tuple[str, int, float, str], ...] = (
     ("helps", NUMBERS, 1.0, "numbers of which a card would lower the cards missing"),
     ("next_known", 2 * NUMBERS, 1.0, "per number: the next player is known to hold one; two"),
     ("own_known", NUMBERS, 1.0, "per number: the others know that one is in this hand"),
-    ("unseen_numbers", NUMBERS, 0.125, "unseen cards by number"),
+    ("unseen_numbers", NUMBERS + 2, 0.125, "unseen cards by number, unseen Wilds, unseen Skips"),
     ("pile_numbers", NUMBERS, 0.125, "discard pile by number"),
 )
 
@@ -492,6 +492,8 @@ def _write_derived(game, rules, seat, out, row, start):  # type: ignore[no-untyp
         out[row, start + _OWN_KNOWN + number] = own > 0
         out[row, start + _UNSEEN_NUMBERS + number] = unseen
         out[row, start + _PILE_NUMBERS + number] = pile
+    out[row, start + _UNSEEN_NUMBERS + NUMBERS] = out[row, _UNSEEN + WILD]
+    out[row, start + _UNSEEN_NUMBERS + NUMBERS + 1] = out[row, _UNSEEN + SKIP]
 
 
 @kernel

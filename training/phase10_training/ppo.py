@@ -19,13 +19,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import torch
+from phase10_agents.neural.networks import PolicyValueNet, input_scale
 
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
 from phase10_env.observation import observation_layout, state_layout
 from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.fused_loss import STATISTICS, LossSettings, LossSizes, policy_value_loss
-from phase10_agents.neural.networks import PolicyValueNet
 from phase10_training.rollout import EpisodeTally, RolloutWorker
 from phase10_training.settings import TrainingSettings
 
@@ -37,7 +37,7 @@ _Statistics = dict[str, float]
 def make_network(settings: TrainingSettings) -> PolicyValueNet:
     """Return a fresh network for the observation of the settings' environment."""
     players = settings.environment.num_players
-    scale = torch.from_numpy(observation_layout(players).scale)
+    scale = input_scale(observation_layout(players), settings.network)
     privileged = torch.from_numpy(state_layout(players).scale) if settings.rollout.oracle_critic else None
     return PolicyValueNet(scale, settings.network, privileged_scale=privileged, seed=settings.seed)
 

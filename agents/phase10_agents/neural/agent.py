@@ -15,7 +15,7 @@ from phase10_agents.base import AgentError
 from phase10_agents.neural.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from phase10_agents.neural.compact import compact_choices, full_actions
 from phase10_agents.neural.inference import choose_actions
-from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet
+from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale
 from phase10_env.decision import DecisionView
 from phase10_env.observation import observation_layout
 
@@ -122,7 +122,7 @@ def policy_of(checkpoint: Checkpoint) -> PolicyValueNet:
         settings = msgspec.convert(config["network"], NetworkSettings)
         weights = checkpoint.weights("policy")
         players = int(config["environment"]["num_players"])
-        scale = torch.from_numpy(observation_layout(players).scale)
+        scale = input_scale(observation_layout(players), settings)
         privileged = None
         if "privileged_weight" in weights:
             privileged = torch.from_numpy(_state_scale(players))

@@ -22,7 +22,6 @@ import safetensors
 import safetensors.torch
 import torch
 
-
 __all__ = [
     "FORMAT_VERSION",
     "Checkpoint",

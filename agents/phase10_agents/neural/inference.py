@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.random import random_bits
-from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 
 __all__ = ["Choices", "act", "choose_actions"]
 

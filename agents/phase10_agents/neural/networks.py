@@ -8,28 +8,47 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import difflib
+import fnmatch
 import math
 from typing import Literal
 
 import msgspec
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from phase10_agents.neural.sparse_input import pack_pairs, sparse_linear
+from phase10_env.observation import Layout
 
 __all__ = [
+    "IGNORED_FIELDS",
     "FoldedWeights",
     "NetworkError",
     "NetworkSettings",
     "PolicyValueNet",
     "fast_precision",
+    "input_scale",
     "masked_log_softmax",
 ]
 
 ACTIONS = 165
 
 Precision = Literal["fp32", "bf16"]
+
+
+IGNORED_FIELDS = (
+    "hand_numbers",
+    "pile",
+    "table",
+    "unseen",
+    "players",
+    "rules_*",
+    "seat_*.present",
+    "seat_*.active",
+    "seat_*.done",
+)
 
 
 class NetworkError(ValueError):
@@ -45,6 +64,8 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         precision: of matrix products; "auto" is bf16 where the device multiplies it natively.
         input_layer: "sparse" skips the zeros of the observation (CPU only), "dense" does not, "auto" is
             sparse on a CPU.
+        ignored: fields of the observation that the network does not read, `*` for any letters. The default
+            leaves out what other fields tell as well, and the rules, which do not change within a training.
 
     >>> NetworkSettings(actor=(512, 256)).critic
     (256, 256)
@@ -54,6 +75,31 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     critic: tuple[int, ...] = (256, 256)
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     input_layer: Literal["auto", "dense", "sparse"] = "auto"
+    ignored: tuple[str, ...] = IGNORED_FIELDS
+
+
+def input_scale(layout: Layout, settings: NetworkSettings) -> torch.Tensor:
+    """Return the factor of each observation entry, float32[D]: the layout's, 0 where the network does not read.
+
+    Raises:
+        NetworkError: an ignored name that no field has.
+
+    >>> from phase10_env.observation import observation_layout
+    >>> scale = input_scale(observation_layout(2), NetworkSettings(ignored=("hand",)))
+    >>> scale[:51].tolist()[-2:]
+    [0.0, 0.25]
+    """
+    scale = torch.from_numpy(layout.scale)
+    for pattern in settings.ignored:
+        names = fnmatch.filter(layout.fields, pattern)
+        if not names:
+            near = difflib.get_close_matches(pattern, layout.fields, 1, 0.0)[0]
+            raise NetworkError(
+                f"network.ignored names {pattern!r}, which no field has; the nearest is {near!r}"
+            )
+        for name in names:
+            scale[layout.fields[name].slice] = 0.0
+    return scale
 
 
 def fast_precision(device: torch.device) -> Precision:
@@ -98,7 +144,8 @@ class PolicyValueNet(nn.Module):
     1, biases at zero.
 
     Args:
-        scale: float32[D], factor of each observation entry (about 1 / its largest value).
+        scale: float32[D], factor of each observation entry (about 1 / its largest value); an entry of factor
+            0 is not read.
         settings: widths and precision.
         privileged_scale: float32[Q] for a critic that also sees hidden state, else None.
         actions: A.
@@ -133,6 +180,7 @@ class PolicyValueNet(nn.Module):
             )
         self.settings = settings
         self.register_buffer("scale", scale.to(torch.float32), persistent=False)
+        self._read = np.flatnonzero(scale.numpy(force=True)).astype(np.uint16)
         no_state = torch.zeros(0)
         self.register_buffer(
             "privileged_scale",
@@ -233,7 +281,7 @@ class PolicyValueNet(nn.Module):
         weights = self.fold() if folded is None else folded
         dtype = weights.actor[0][0].dtype
         if self.is_sparse:
-            hidden = sparse_linear(observations, weights.input, self.input_bias, weights.packed)
+            hidden = sparse_linear(observations, weights.input, self.input_bias, weights.packed, self._read)
         else:
             hidden = torch.addmm(self.input_bias.to(dtype), observations.to(dtype), weights.input)
         actor, critic = torch.split(hidden, [self.settings.actor[0], self.settings.critic[0]], dim=1)

@@ -63,15 +63,16 @@ def _pack(matrix: npt.NDArray[np.uint16], packed: _Words) -> None:
 @_vector_kernel
 def _list_entries(
     x: npt.NDArray[np.uint8],
+    read: npt.NDArray[np.uint16],
     starts: _Starts,
     columns: npt.NDArray[np.uint16],
     entries: npt.NDArray[np.uint8],
 ) -> None:
-    """List the non-zero entries of every row: those of row i at starts[i] … starts[i + 1]."""
+    """List the non-zero entries of every row, of the columns `read`: row i's at starts[i] … starts[i + 1]."""
     k = 0
     for i in range(x.shape[0]):
         starts[i] = k
-        for d in range(x.shape[1]):
+        for d in read:
             # Written always, kept if not zero: a branch here would be mispredicted all the time.
             columns[k] = d
             k += int(x[i, d] != 0)
@@ -211,13 +212,19 @@ class _SparseLinear(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, packed: torch.Tensor | None
+        ctx: Any,
+        x: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        packed: torch.Tensor | None,
+        read: npt.NDArray[np.uint16] | None,
     ) -> torch.Tensor:
         n, width = x.shape
         starts = np.empty(n + 1, np.int64)
         columns = np.empty(n * (width + _BLOCK) + 1, np.uint16)
         entries = np.empty(n * (width + _BLOCK) + 1, np.uint8)
-        _list_entries(x.contiguous().numpy(), starts, columns, entries)
+        chosen = np.arange(width, dtype=np.uint16) if read is None else read
+        _list_entries(x.contiguous().numpy(), chosen, starts, columns, entries)
         ctx.lists = (starts, columns, entries, width)
         ctx.is_packed = packed is not None
         if packed is None:
@@ -231,7 +238,7 @@ class _SparseLinear(torch.autograd.Function):
         return rounded
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor, torch.Tensor, None]:
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor, torch.Tensor, None, None]:
         starts, columns, entries, width = ctx.lists
         turned_starts = np.empty(width + 1, np.int64)
         rows = np.empty(starts[-1] + _BLOCK * width, np.uint32)
@@ -244,7 +251,7 @@ class _SparseLinear(torch.autograd.Function):
         else:
             gradient = grads[0].contiguous().numpy()
             _sum_rows(turned_starts, rows, turned_entries, gradient, weight_gradient.numpy())
-        return None, weight_gradient, _sum_of_rows(grads[0]), None
+        return None, weight_gradient, _sum_of_rows(grads[0]), None, None
 
 
 def _sum_of_rows(gradient: torch.Tensor) -> torch.Tensor:
@@ -254,7 +261,11 @@ def _sum_of_rows(gradient: torch.Tensor) -> torch.Tensor:
 
 
 def sparse_linear(
-    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, packed: torch.Tensor | None = None
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    packed: torch.Tensor | None = None,
+    read: npt.NDArray[np.uint16] | None = None,
 ) -> torch.Tensor:
     """Compute x W + b on the CPU, skipping the zeros of x, with gradients for W and b.
 
@@ -263,6 +274,7 @@ def sparse_linear(
         weight: float32[D, H].
         bias: float32[H].
         packed: `pack_pairs(weight)` for bf16 weights and a bf16 result, None for float32.
+        read: the columns of x that count, ascending; None for all. The others are taken for zeros.
 
     Returns:
         float32[n, H], or bfloat16[n, H] with `packed`.
@@ -271,5 +283,5 @@ def sparse_linear(
     >>> sparse_linear(x, torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.zeros(2)).tolist()
     [[6.0, 8.0], [6.0, 8.0]]
     """
-    result: torch.Tensor = _SparseLinear.apply(x, weight, bias, packed)  # type: ignore[no-untyped-call]
+    result: torch.Tensor = _SparseLinear.apply(x, weight, bias, packed, read)  # type: ignore[no-untyped-call]
     return result
