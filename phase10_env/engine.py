@@ -1,6 +1,7 @@
 """The kernels on one game, typed: `games` is GAME[1], the rules are a RuleSet, actions are indices.
 
-These are for objects and tools that handle one game at a time; batches call the kernels themselves.
+These are for objects and tools that handle one game at a time; batches call the kernels themselves. Questions
+are asked of a copy, because kernels use some places of a record as scratch.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ def start(games: Record, ruleset: RuleSet, dealer: int | None = None) -> None:
 def legal_indices(games: Record, ruleset: RuleSet) -> list[int]:
     """Return the legal actions, ascending."""
     out = _scratch()[0]
-    count = batch.list_legal(games, ruleset.record, 0, out)
+    count = batch.list_legal(games.copy(), ruleset.record, 0, out)
     return [int(action) for action in out[:count]]
 
 
 def reason_against(games: Record, ruleset: RuleSet, action: int) -> str | None:
     """Return why an action is illegal, as a sentence with its rule number, or None where it is legal."""
     _scratch()
-    reason = batch.explain_row(games, ruleset.record, 0, action)
+    reason = batch.explain_row(games.copy(), ruleset.record, 0, action)
     return None if reason == OK else REASONS[reason][1]
 
 
