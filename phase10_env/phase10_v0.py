@@ -7,7 +7,7 @@
 | Turn order | AEC: one decision a step; a turn is several decisions of the same agent |
 | Actions | `Discrete(165)`, the same table for every ruleset and number of players |
 | Observations | dict of `observation`: `Box(0, 255, (D,), uint8)` and `action_mask`: `Box(0, 1, (165,), int8)` |
-| D | 428 + 214 P + 241: 1097, 1311, 1525, 1739, 1953 for 2-6 players; 241 less with `observation="basic"` |
+| D | {observation sizes} |
 | State | `state()`: the observation of the seat to act, then all hands and the stock: `Box(0, 255, (S,), uint8)` |
 | Rewards | one for each agent, summing to 0; by default only at the end of the game |
 | Render modes | `ansi`, `human`, `rgb_array` |
@@ -52,58 +52,7 @@ the agent itself, block r the seat r places to the left. `observation_layout(P).
 `describe(observation)` prints it. Any agent may be observed at any time; the mask of an agent that is not to act
 is all zeros.
 
-| field | entries | meaning |
-|---|---|---|
-| `hand` | 50 | own cards by kind |
-| `hand_numbers` | 12 | own naturals by number |
-| `hand_colours` | 4 | own naturals by colour |
-| `stage` | 4 | draw, play, build or onto, one-hot |
-| `build_phase` | 10 | phase being built, one-hot |
-| `build_group` | 2 | group being filled, one-hot |
-| `build_declared` | 32 | per group: number or low end (12) or colour (4) declared, one-hot |
-| `build_left` | 2 | per group: cards still to be spelled |
-| `build_cards` | 50 | cards spelled so far, by kind |
-| `onto_card` | 18 | card waiting for its place: number (12), colour (4), Wild, Skip |
-| `taken` | 18 | card taken from the pile this turn, likewise |
-| `laid_this_turn` | 1 | 1 in the turn of the own lay-down |
-| `top` | 18 | top discard, likewise; all zero: the pile is empty |
-| `under_top` | 18 | discard beneath the top, likewise |
-| `pile` | 50 | discard pile since the last reshuffle, by kind |
-| `table` | 50 | cards in melds, by kind |
-| `unseen` | 50 | cards nobody has shown yet, by kind: stock and others' unknown cards |
-| `stock_size` | 1 | cards in the stock |
-| `round` | 1 | round of the game, 255 at most |
-| `turn` | 2 | turns of this round so far (two bytes, high first) |
-| `reshuffles` | 1 | reshuffles in this round |
-| `tie_break` | 1 | 1 in a tie-break round |
-| `players` | 5 | number of players 2-6, one-hot |
-| `rules_phases` | 10 | number of phases, one-hot |
-| `rules_hand` | 1 | cards dealt |
-| `rules_options` | 17 | advance 3, skip target 2, placement 2, hit after lay 2, go out 2, winner 2, tie break 3, allow return 1 |
-| `seat_r.present` | 1 | 1: there is such a player |
-| `seat_r.active` | 1 | 1: takes part in this round |
-| `seat_r.dealer` | 1 | 1: deals this round |
-| `seat_r.hand_size` | 1 | cards in hand |
-| `seat_r.phase` | 10 | phases the seat may lay in this round, as a set |
-| `seat_r.done` | 10 | phases finished in earlier rounds, as a set |
-| `seat_r.laid` | 1 | 1: has laid down this round |
-| `seat_r.skipped` | 1 | 1: a Skip is pending |
-| `seat_r.score` | 2 | penalty points (two bytes, high first) |
-| `seat_r.known` | 50 | cards known to be in the hand, taken from the pile, by kind |
-| `seat_r.recent` | 50 | last discards: 8 for the newest, 7 for the one before, ...; by kind |
-| `seat_r.refused` | 18 | last pile top that the seat could have taken and did not |
-| `seat_r.meld_0` | 34 | first meld: set, run, colour group (3); number or low end (12); colour (4); high end (12); size; low end open, high end open |
-| `seat_r.meld_1` | 34 | second meld, likewise |
-| `counts` | 60 | per number: at least 1, 2, 3, 4, 5 in hand |
-| `missing` | 10 | cards missing for the nearest open phase, one-hot 0-9; all zero once laid |
-| `keeps_distance` | 48 | per kind held: discarding it leaves the cards missing unchanged |
-| `top_helps` | 2 | the top discard lowers the cards missing; it could be hit |
-| `hittable` | 49 | kinds that fit a meld now |
-| `helps` | 12 | numbers of which a card would lower the cards missing |
-| `next_known` | 24 | per number: the next player is known to hold one; two |
-| `own_known` | 12 | per number: the others know that one is in this hand |
-| `unseen_numbers` | 12 | unseen cards by number |
-| `pile_numbers` | 12 | discard pile by number |
+{observation table}
 
 ## Actions
 
@@ -157,12 +106,13 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
 from phase10_env.env_base import Options, TableEnv, no_action
+from phase10_env.observation import observation_layout
+from phase10_env.registration import ENV_ID, register_gymnasium
+from phase10_env.row_steps import ENDED, REWARDED, SEAT
 from phase10_env.rules.state import TRUNCATED
-from phase10_env.single import ENDED, REWARDED, SEAT
 
 __all__ = ["ENV_ID", "Options", "env", "parallel_env", "raw_env", "raw_parallel_env"]
 
-ENV_ID = "phase10/Phase10-v0"
 ILLEGAL_REWARD = -1.0
 
 
@@ -331,11 +281,30 @@ class raw_parallel_env(TableEnv, ParallelEnv[str, Any, Any]):  # type: ignore[mi
         return infos
 
 
+def _completed(page: str) -> str:
+    """Return the page with what the layout of observations tells filled in."""
+    sizes = [observation_layout(players).size for players in range(2, 7)]
+    seat = sizes[1] - sizes[0]
+    derived = sizes[0] - observation_layout(2, "basic").size
+    rows = ["| field | entries | meaning |", "|---|---|---|"]
+    for field in observation_layout(2).fields.values():
+        if not field.name.startswith("seat_1."):
+            name = field.name.replace("seat_0.", "seat_r.")
+            rows.append(f"| `{name}` | {field.size} | {field.meaning} |")
+    told = (
+        f"{sizes[0] - 2 * seat - derived} + {seat} P + {derived}: {', '.join(map(str, sizes))} for 2-6 "
+        f'players; {derived} less with `observation="basic"`'
+    )
+    return page.replace("{observation table}", "\n".join(rows)).replace("{observation sizes}", told)
+
+
 def _register() -> None:
-    """Enter the environments in PettingZoo's registry, where the installed version has one."""
+    """Enter the environments in Gymnasium's registry and, where this version has one, in PettingZoo's."""
+    register_gymnasium()
     if hasattr(pettingzoo, "register") and ENV_ID not in pettingzoo.aec_registry:
         pettingzoo.register("aec", ENV_ID, entry_point=f"{__name__}:env")
         pettingzoo.register("parallel", ENV_ID, entry_point=f"{__name__}:parallel_env")
 
 
+__doc__ = _completed(__doc__ or "")
 _register()

@@ -15,49 +15,45 @@ import numpy.typing as npt
 
 from phase10_env.errors import IllegalActionError
 from phase10_env.game_batch import GameBatch
-from phase10_env.observation import encode, encode_row
-from phase10_env.rewards import REWARDS, write_rewards
+from phase10_env.observation import encode_row
+from phase10_env.rewards import REWARDS
+from phase10_env.row_steps import step_row
 from phase10_env.rules.batch import explain_row
 from phase10_env.rules.kernel import announce, kernel
-from phase10_env.rules.legal import REASONS, legal_actions
-from phase10_env.rules.state import MAX_PLAYERS, RUNNING
-from phase10_env.rules.step import apply
+from phase10_env.rules.legal import REASONS
 
-__all__ = ["ENDED", "ILLEGAL", "REWARDED", "SEAT", "SingleGame"]
-
-ILLEGAL = -1
-"""Result of a step that the rules forbid; nothing has changed."""
-SEAT, REWARDED, ENDED = 7, 8, 16
-"""Parts of any other result: the seat to act (mask), rewards were paid, the episode is over (bits)."""
+__all__ = ["SingleGame", "step_arguments"]
 
 
 @kernel
 def step_game(  # type: ignore[no-untyped-def]
     games, rules, equity, equities, observations, masks, legal, counts, rewards, kind, seats, full, action
 ):
-    """Take an action in the one game, write its buffers and return ILLEGAL or seat | REWARDED | ENDED."""
-    if action < 0 or action >= masks.shape[1] or not masks[0, action]:
-        return -1
-    game = games[0]
-    for place in range(counts[0]):
-        masks[0, legal[0, place]] = False
-    apply(game, rules[0], action, legal[0])
-    count = 0
-    result = 0
-    if game.status == RUNNING:
-        count = legal_actions(game, rules[0], legal[0])
-        for place in range(count):
-            masks[0, legal[0, place]] = True
-    else:
-        result = 16
-    counts[0] = count
-    if game.round_over or result:
-        result += 8
-        for seat in range(game.num_players):
-            rewards[0, seat] = 0.0
-        write_rewards(game, rules[0], kind, equity[0], equities[0], rewards[0])
-    encode(game, rules[0], game.to_act, observations, 0, seats, full)
-    return result + game.to_act
+    """Take an action on the one row; see `step_row`."""
+    return step_row(
+        games, rules, equity, equities, observations, masks, legal, counts, rewards, kind, seats, full,
+        0, action,
+    )  # fmt: skip
+
+
+def step_arguments(batch: GameBatch) -> tuple[Any, ...]:
+    """Return what `step_row` and its like get from a batch, up to and including `full`."""
+    fields = batch.layout.fields
+    batch.equity.record.flags.writeable = False  # copies are writable, which to Numba is another type
+    return (
+        batch.games,
+        batch.ruleset.record,
+        batch.equity.record,
+        batch.equities,
+        batch.observations,
+        batch.action_masks,
+        batch.legal_actions,
+        batch.legal_counts,
+        batch.rewards,
+        REWARDS.index(batch.reward),
+        sum(name.endswith(".present") for name in fields),
+        int("missing" in fields),
+    )
 
 
 def _entry(function: Any, arguments: tuple[Any, ...]) -> Callable[..., int]:
@@ -77,8 +73,9 @@ class SingleGame:
         batch: the batch; its buffers show the decision to be taken.
         observation: uint8[D], of the seat to act; overwritten by each step.
         mask: int8[165], 1 = legal; overwritten by each step.
-        step: takes an action index (int), returns ILLEGAL or `seat to act | REWARDED | ENDED`.
+        step: takes an action index (int), returns what `row_steps.step_row` does.
 
+    >>> from phase10_env.row_steps import SEAT
     >>> game = SingleGame(GameBatch(num_games=1, seed=1, auto_reset=False))
     >>> game.step(0) & SEAT == game.seat
     True
@@ -94,25 +91,9 @@ class SingleGame:
         batch = self.batch
         self.observation: npt.NDArray[np.uint8] = batch.observations[0]
         self.mask: npt.NDArray[np.int8] = batch.action_masks.view(np.int8)[0]
-        self._seats = (
-            MAX_PLAYERS if f"seat_{MAX_PLAYERS - 1}.present" in batch.layout.fields else batch.num_players
-        )
-        self._full = "missing" in batch.layout.fields
         self._other: npt.NDArray[np.uint8] = np.zeros((1, batch.layout.size), np.uint8)
-        bound = (
-            batch.games,
-            batch.ruleset.record,
-            batch.equity.record,
-            batch.equities,
-            batch.observations,
-            batch.action_masks,
-            batch.legal_actions,
-            batch.legal_counts,
-            batch.rewards,
-            REWARDS.index(batch.reward),
-            self._seats,
-            int(self._full),
-        )
+        bound = step_arguments(batch)
+        self._seats, self._full = bound[-2], bool(bound[-1])
         announce(__name__)
         self.step = partial(_entry(step_game, (*bound, 0)), *bound)
 

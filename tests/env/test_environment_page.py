@@ -24,6 +24,10 @@ def section(title: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows[2:]]
 
 
+def test_everything_is_filled_in() -> None:
+    assert "{observation" not in PAGE
+
+
 def test_the_spec_table_gives_spaces_agents_and_modes() -> None:
     spec = dict(section(""))
     env = phase10_v0.raw_env(num_players=2)
