@@ -464,7 +464,8 @@ class GameBatch:
         block = max(1, -(-self.num_games // (4 * self.threads)))
         jobs = [
             self._pool.submit(
-                kernel_function, *fixed, *self._buffers, first, min(first + block, self.num_games)
+                lambda rows: kernel_function(*fixed, *self._buffers, rows.start, rows.stop),
+                range(first, min(first + block, self.num_games)),
             )
             for first in range(0, self.num_games, block)
         ]

@@ -559,7 +559,7 @@ def observe(
     out = np.zeros((1, layout.size), np.uint8)
     seats = MAX_PLAYERS if pad_seats else num_players
     encode_row(games, ruleset.record, 0, seat, out, 0, seats, level == "full")
-    return out[0]
+    return out.reshape(-1)
 
 
 def encode_state(games: npt.NDArray[np.void], ruleset: RuleSet) -> npt.NDArray[np.uint8]:

@@ -15,7 +15,6 @@ import torch
 
 from phase10_training.fused_loss import LossBatch, LossSettings, fused_loss, torch_loss
 from phase10_agents.neural.inference import act, choose_actions
-from phase10_training.lanes import GradientLanes
 from phase10_agents.neural.networks import ACTIONS, NetworkSettings, PolicyValueNet
 
 __all__ = ["LearnerBenchSettings", "SyntheticDecisions", "bench_learner", "measure_rates"]
@@ -179,8 +178,8 @@ def bench_learner(settings: LearnerBenchSettings) -> dict[str, float]:
 
     Returns:
         Decisions per second by item: `<precision>-<input layer> rollout`, `… forward` and `… update`,
-        `loss fused`, `loss torch`, `choice`, `adam fused`, `adam foreach`, and `two lanes update` for
-        gradients on two threads. Run it with one torch thread.
+        `loss fused`, `loss torch`, `choice`, `adam fused`, `adam foreach`. Run it with
+        one torch thread.
 
     >>> small = LearnerBenchSettings(
     ...     observation_size=64,
@@ -198,11 +197,4 @@ def bench_learner(settings: LearnerBenchSettings) -> dict[str, float]:
         for input_layer in ("dense", "sparse"):
             network = msgspec.structs.replace(settings.network, precision=precision, input_layer=input_layer)
             items |= _network_items(f"{precision}-{input_layer}", network, settings, data)
-    net = PolicyValueNet(torch.ones(settings.observation_size), settings.network)
-    with GradientLanes(net, lanes=2, threads=2, chunk=settings.minibatch // 2) as lanes:
-
-        def gradient() -> None:
-            lanes.gradient(data.observations, data.batch, LossSettings())
-
-        items["two lanes update"] = (settings.minibatch, gradient)
-        return measure_rates(items, settings.seconds)
+    return measure_rates(items, settings.seconds)
