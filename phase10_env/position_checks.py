@@ -162,6 +162,7 @@ def _turn(draft: Draft) -> Iterator[str]:
             f"seats[{draft.to_act}].skipped is true: "
             "expected false, the seat to act has no Skip left pending (R23)"
         )
+    yield from _skip_targets(draft, draft.to_act, seats)
     if draft.laid_this_turn and actor.laid is False:
         yield f"laid_this_turn is true: expected false, seat {draft.to_act} has not laid down (R10)"
     if draft.taken is not None and actor.hand is not None and draft.table is not None:
@@ -171,6 +172,21 @@ def _turn(draft: Draft) -> Iterator[str]:
                 f"taken is {KIND_TEXTS[draft.taken]}: expected a card in the hand of seat {draft.to_act} "
                 "or on the table (R8)"
             )
+
+
+def _skip_targets(draft: Draft, actor: int, seats: list[SeatDraft]) -> Iterator[str]:
+    """Check that a Skip would have a legal target, as it has at any moment of a game (R25, I3)."""
+    if draft.players is None or len(seats) != draft.players:
+        return
+    others = [(actor + distance) % draft.players for distance in range(1, draft.players)]
+    others = [seat for seat in others if is_active(draft, seat)]
+    if draft.ruleset is not None and draft.ruleset.skip_target == "next":
+        others = others[:1]
+    if others and all(seats[seat].skipped for seat in others):
+        yield (
+            f"seats[{others[0]}].skipped is true: expected a player whom seat {actor} could skip, found none "
+            "without a Skip pending (R23, R25)"
+        )
 
 
 def _stage(draft: Draft) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Dealing, drawing and reshuffling: where cards come from (R4, R5, R13), and the moves of a card in and out of a hand."""
+"""Dealing, drawing and reshuffling: where cards come from, how they enter and leave a hand (R4, R5, R13)."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ A *kernel* is a plain function of records and arrays that Numba compiles. Kernel
 nothing and use no strings, so that the same source also compiles for a GPU.
 
 Numba's own on-disk cache does not notice a change in a function imported from another file and would silently
-run the old code. So each kernel is cached in a folder named by a hash of its own source file and of every file
-that one imports, however indirectly: change a character in any of them and it is compiled afresh, while kernels
-that do not depend on the file stay as they are.
+run the old code. So each kernel is cached in a folder named by a hash of its own source file and of every
+file that one imports, however indirectly: change a character in any of them and it is compiled afresh, while
+kernels that do not depend on the file stay as they are.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ from typing import Any, TypeVar
 
 import numba
 
+from phase10_env.rules.interpreted import interpreted
+
 __all__ = ["KERNELS", "announce", "cache_root", "kernel", "kernel_sources", "source_digest"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_IMPORT = re.compile(r"^(?:from (phase10_\w+[\w.]*) import ([^\n(]*)|import (phase10_\w+[\w.]*))", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^(?:from (phase10_\w+[\w.]*) import ([^\n(]*)|import (phase10_\w+[\w.]*))", re.MULTILINE
+)
 
 KERNELS: list[Any] = []
 """Every compiled function, in order of definition (tests assert one signature for each)."""
@@ -58,7 +62,9 @@ def _imports(module: str) -> tuple[str, ...]:
     for package, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
         if package:
             found.append(package)
-            found += [f"{package}.{name.split(' as ')[0].strip()}" for name in names.split(",") if name.strip()]
+            found += [
+                f"{package}.{name.split(' as ')[0].strip()}" for name in names.split(",") if name.strip()
+            ]
         else:
             found.append(plain)
     return tuple(name for name in found if _source(name) is not None)
@@ -69,7 +75,7 @@ def kernel_sources(module: str) -> tuple[Path, ...]:
     """Return the files on which a module's kernels depend, its own included, in a fixed order.
 
     >>> [path.name for path in kernel_sources("phase10_env.rules.random")]
-    ['kernel.py', 'random.py']
+    ['interpreted.py', 'kernel.py', 'random.py']
     """
     seen = {module}
     waiting = [module]
@@ -117,8 +123,11 @@ def kernel(function: _Function) -> _Function:
     """Compile a function with the project's options, cached by the sources it depends on.
 
     Returns:
-        The Numba dispatcher, or the plain function under `NUMBA_DISABLE_JIT=1`.
+        The Numba dispatcher, or under `NUMBA_DISABLE_JIT=1` the function as plain Python.
     """
+    if numba.config.DISABLE_JIT:
+        KERNELS.append(interpreted(function))
+        return KERNELS[-1]  # type: ignore[no-any-return]  # as below
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__))
     try:

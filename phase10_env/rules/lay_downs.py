@@ -1,8 +1,8 @@
 """Lay-downs: which ones a hand holds, how they are spelled, and the canonical choice of cards (R10, R14-R18).
 
-A group is filled from *naturals* (numbered cards) and Wilds. Feasibility has a closed form: the Wilds needed are
-the open slots less the most naturals the slots can take, and that maximum follows from how many cards each
-group can use and how many they share (Hall's theorem for two groups). No card assignment is enumerated.
+A group is filled from *naturals* (numbered cards) and Wilds. Feasibility has a closed form: the Wilds needed
+are the open slots less the most naturals the slots can take, and that maximum follows from how many cards
+each group can use and how many they share (Hall's theorem for two groups). No card assignment is enumerated.
 
 Packed numbers: `numbers` holds the naturals by number, four bits each. A *number set* uses the lowest bit of
 each of these twelve places. A declaration is the number of a set, the low end of a run, or the colour + 1 of
@@ -113,8 +113,8 @@ def _set_and_run(set_size, number, run_size, low, numbers):  # type: ignore[no-u
 def _in_group(kinds, group_kind, value, slots, floor, number):  # type: ignore[no-untyped-def]
     """Return how many naturals of a number the open slots of a group could use.
 
-    `floor` is the lowest kind that may still be spelled (sets and colour groups ascend); for a run, `value` is
-    the lowest open place and `slots` the number of open places.
+    `floor` is the lowest kind that may still be spelled (sets and colour groups ascend); for a run, `value`
+    is the lowest open place and `slots` the number of open places.
     """
     count = 0
     if group_kind == SET:
@@ -340,7 +340,7 @@ def is_spelled(game, rules):  # type: ignore[no-untyped-def]
 
 @kernel
 def _has_natural(game, group):  # type: ignore[no-untyped-def]
-    for place in range(game.placed_sizes[group]):
+    for place in range(game.placed_sizes[group]):  # noqa: SIM110 - Numba compiles no generators
         if game.placed[group, place] < WILD:
             return True
     return False
@@ -377,9 +377,7 @@ def _open_naturals(game, rules, value0, value1, lowest):  # type: ignore[no-unty
     if kind1 == NO_GROUP:
         return 0
     value = value1 + placed1 if kind1 == RUN else value1
-    return most_naturals(
-        game.free, lowest, kind1, value, size1 - placed1, _floor(game, 1), NO_GROUP, 0, 0
-    )
+    return most_naturals(game.free, lowest, kind1, value, size1 - placed1, _floor(game, 1), NO_GROUP, 0, 0)
 
 
 @kernel
@@ -396,9 +394,7 @@ def _finishes(game, rules, value0, value1):  # type: ignore[no-untyped-def]
     if slots - _open_naturals(game, rules, value0, value1, 1) > game.free[WILD]:
         return False
     if placed0 + placed1 == 0 and kind0 != COLOUR_GROUP and kind1 != COLOUR_GROUP:
-        return _plain_naturals_allow(
-            rules, kind0, size0, value0, kind1, size1, value1, game.free_numbers
-        )
+        return _plain_naturals_allow(rules, kind0, size0, value0, kind1, size1, value1, game.free_numbers)
     has0 = _has_natural(game, 0)
     has1 = _has_natural(game, 1)
     if placed0 < size0:
@@ -428,7 +424,7 @@ def _finishes(game, rules, value0, value1):  # type: ignore[no-untyped-def]
 
 @kernel
 def _first_second(game, rules, value0):  # type: ignore[no-untyped-def]
-    """Return the lowest declaration open to the second group beside the first group's (like groups ascend)."""
+    """Return the lowest declaration open to the second group beside the first's (like groups ascend)."""
     phase = game.build_phase
     like = (
         rules.group_kinds[phase, 0] == rules.group_kinds[phase, 1]
@@ -528,8 +524,8 @@ def build_children(game, rules, out):  # type: ignore[no-untyped-def]
 def best_naturals(game, rules, value0, value1):  # type: ignore[no-untyped-def]
     """Return the worth of the best spelling under two declarations, or -1: fewest Wilds, then most points.
 
-    Worth = 32 * naturals used + naturals of ten points among them; the naturals that can be used at all form a
-    matroid, so a largest choice that is also richest takes as many ten-point cards as can be used together.
+    Worth = 32 * naturals used + naturals of ten points among them; the naturals that can be used at all form
+    a matroid, so a largest choice that is also richest takes as many ten-point cards as can be used together.
     """
     if not _finishes(game, rules, value0, value1):
         return -1
@@ -588,7 +584,7 @@ def finish_canonically(game, rules):  # type: ignore[no-untyped-def]
 
 @kernel
 def _place_first(game, rules, group, best, second):  # type: ignore[no-untyped-def]
-    """Place the first card (by index) that keeps the best worth; return the worth left and the seconds left."""
+    """Place the first card (by index) that keeps the best worth; return the worth and the seconds left."""
     for kind in range(WILD + 1):
         if not is_candidate(game, rules, group, kind):
             continue

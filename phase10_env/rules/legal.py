@@ -1,7 +1,7 @@
 """What a seat may do: the reason why an action is illegal, and the list of legal actions (R8-R12, R23-R28).
 
-`why_illegal` is the one source of legality. `legal_actions` writes the same answer for all 165 actions at once,
-fast; a property test holds the two together.
+`why_illegal` is the one source of legality. `legal_actions` writes the same answer for all 165 actions at
+once, fast; a property test holds the two together.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("OWN_MELDS_ONLY", "in the turn of the lay-down only own melds may be hit (R11)"),
     ("NOT_BUILDING", "no lay-down is being built"),
     ("FINISH_BUILDING", "the lay-down that was begun is finished first"),
-    ("CANNOT_BE_FINISHED", "with it the lay-down could not be finished, or it is not in spelling order (R14-R18)"),
+    (
+        "CANNOT_BE_FINISHED",
+        "with it the lay-down could not be finished, or it is not in spelling order (R14-R18)",
+    ),
     ("NOT_PLACING", "no card is waiting for its place"),
     ("PLACE_THE_CARD", "the card that was played is given its place first"),
     ("WRONG_PLACE", "the card does not fit there (R20)"),
@@ -320,10 +323,10 @@ def _hit_reason(game, rules, kind):  # type: ignore[no-untyped-def]
             if (game.meld_fits[meld] >> kind) & 1:
                 return OWN_MELDS_ONLY
         return NO_PLACE
+    offered = _hits(game, rules)
     if game.compact and not colours_matter(game, rules):
-        if (_lowest_colours(_hits(game, rules)) >> kind) & 1 == 0:
-            return SAME_NUMBER
-    return OK
+        offered = _lowest_colours(offered)
+    return OK if (offered >> kind) & 1 else SAME_NUMBER
 
 
 @kernel

@@ -13,26 +13,40 @@ from phase10_env.rules.deal import remove_card
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.phases import COLOUR_GROUP, HIT_OWN, NO_GROUP, RUN, SET
 
-__all__ = ["add_to_meld", "hit_set", "lay_down", "meld_ends", "meld_in_reach", "places", "set_fits"]
+__all__ = [
+    "add_to_meld",
+    "fitting_kinds",
+    "hit_set",
+    "lay_down",
+    "meld_ends",
+    "meld_in_reach",
+    "places",
+    "set_fits",
+]
 
 LOW_END = 1
 HIGH_END = 2
 
 
 @kernel
-def set_fits(game, meld):  # type: ignore[no-untyped-def]
-    """Store which kinds may be added to a meld (R20): kept up to date at each lay-down and hit."""
-    kind = game.meld_kind[meld]
-    fits = 0
+def fitting_kinds(kind, value, high):  # type: ignore[no-untyped-def]
+    """Return the set of kinds that may be added to a meld of a kind and value; a run ends at `high` (R20)."""
     if kind == SET:
-        fits = number_set(game.meld_value[meld]) | WILD_BIT
-    elif kind == COLOUR_GROUP:
-        fits = colour_set(game.meld_value[meld]) | WILD_BIT
-    elif kind == RUN:
-        fits = number_set(game.meld_value[meld] - 1) | number_set(game.meld_high[meld] + 1)
+        return number_set(value) | WILD_BIT
+    if kind == COLOUR_GROUP:
+        return colour_set(value) | WILD_BIT
+    fits = 0
+    if kind == RUN:
+        fits = number_set(value - 1) | number_set(high + 1)
         if fits != 0:
             fits |= WILD_BIT
-    game.meld_fits[meld] = fits
+    return fits
+
+
+@kernel
+def set_fits(game, meld):  # type: ignore[no-untyped-def]
+    """Store which kinds may be added to a meld: kept up to date at each lay-down and hit."""
+    game.meld_fits[meld] = fitting_kinds(game.meld_kind[meld], game.meld_value[meld], game.meld_high[meld])
 
 
 @kernel

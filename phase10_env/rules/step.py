@@ -112,7 +112,7 @@ def _begin_turn(game, seat):  # type: ignore[no-untyped-def]
 
 @kernel
 def _end_turn(game, rules):  # type: ignore[no-untyped-def]
-    """Pass the turn on over every seat that loses it; end the round at the caps or after a drawless circle."""
+    """Pass the turn on over seats that lose it; end the round at the caps or after a drawless circle."""
     seats = 0
     for seat in range(game.num_players):
         seats += game.active[seat]
@@ -286,7 +286,8 @@ def _finish_turn(game, rules):  # type: ignore[no-untyped-def]
 def apply(game, rules, action, scratch):  # type: ignore[no-untyped-def]
     """Take a legal action for the seat to act.
 
-    `scratch` is an integer array of at least 165 places that the walk through the building tree may overwrite.
+    `scratch` is an integer array of at least 165 places that the walk through the building tree may
+    overwrite.
     """
     game.decisions += 1
     game.round_over = 0

@@ -44,25 +44,29 @@ TINY = RuleSet(
 
 def drawless() -> Game:
     """Return a turn in which nothing can be drawn or taken: a Skip lies alone on the pile."""
-    seats = {1: {"laid": True, "skipped": True}}
-    return situation(
-        "R1 B2", "B1", rules=TINY, discard="S", stage="draw", seats=seats, table=[meld(1, 0, "set", 2, "R2")]
-    )
+    table = [meld(1, 0, "set", 2, "R2 B2")]
+    return situation("R1 S", "B1", rules=TINY, discard="S", stage="draw", seats={1: LAID}, table=table)
 
 
 def test_e2_with_no_card_to_draw_or_take_the_seat_plays_on_without():
     game = drawless()
     assert (game.position()["stock"], game.position()["discard"]) == ("", "S")
     assert game.stage == "play"
-    assert game.legal_actions() == ["lay 1", "build 1", "discard R1", "discard B2"]
+    assert game.legal_actions() == ["lay 1", "build 1", "discard R1", "skip 1"]
 
 
 def test_e2_a_full_circle_without_a_draw_ends_the_round_with_no_one_out():
     game = drawless()
-    game.play("discard R1")
+    game.play("skip 1")
     assert (game.round, game.history[-2]) == (2, (-1, "nobody out"))
     assert game.scores == [5, 5], "everyone scores"
     assert game.phases == [1, 2], "who laid down advances"
+
+
+def test_e2_a_discard_gives_the_next_seat_a_card_to_take():
+    game = drawless()
+    game.play("discard R1")
+    assert (game.round, game.to_act, game.legal_actions()) == (1, 1, ["draw", "take"])
 
 
 def test_e2_a_draw_between_breaks_the_circle():
@@ -173,6 +177,15 @@ def test_e11_a_seat_with_a_pending_skip_is_no_target():
     game = situation("R2 S", "B2", "G2", seats={2: {"skipped": True}})
     assert legal(game, "skip") == ["skip 1"]
     assert game.why_illegal("skip 2") == "that player already has a Skip pending (R25)"
+
+
+@pytest.mark.parametrize(("rules", "pending"), [("official", (1, 2)), ("next-player-skip", (1,))])
+def test_e12_a_skip_always_has_a_legal_target(rules: str, pending: tuple[int, ...]):
+    seats = {seat: {"skipped": True} for seat in pending}
+    with pytest.raises(
+        PositionError, match=r"seats\[1\].skipped is true: expected a player whom seat 0 could"
+    ):
+        situation("S", "B2", "G2", rules=rules, seats=seats)
 
 
 # ---- groups ------------------------------------------------------------------------------------------------

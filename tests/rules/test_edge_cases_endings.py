@@ -158,22 +158,16 @@ def test_e49_under_lay_down_a_built_lay_down_wins_as_well():
 
 def test_under_lay_down_who_goes_out_without_laying_has_not_won():
     rules = RuleSet(
-        phases=["set 2"], hand_size=1, tie_break="lay_down",
-        deck={"numbers": "1", "colours": "RB", "copies": 1, "wilds": 0, "skips": 2},
-    )  # fmt: skip
-    game = situation(
-        "R1",
-        "B1",
-        rules=rules,
-        discard="S",
-        seats={1: {"skipped": True}},
-        active=[0, 1],
-        dealer=1,
-        stage="draw",
+        phases=["set 2"],
+        hand_size=1,
+        tie_break="lay_down",
+        deck={"numbers": "1", "colours": "RBG", "copies": 1, "wilds": 0, "skips": 2},
     )
+    seats = {2: {"skipped": True}}
+    game = situation("R1", "B1", "G1", rules=rules, discard="S", seats=seats, active=[0, 1, 2], stage="draw")
     assert game.stage == "play", "nothing can be drawn"
     game.play("discard R1")
-    assert (game.over, game.round, game.active, game.scores) == (False, 2, [0, 1], [0, 0])
+    assert (game.over, game.round, game.active, game.scores) == (False, 2, [0, 1, 2], [0, 0, 0])
 
 
 def test_e49_inactive_seats_are_never_to_act_nor_a_target():
