@@ -1,4 +1,4 @@
-"""A simple, seeded way to play whole games for tests: collect for the phase, lay down and hit when possible."""
+"""A simple, seeded way to play whole games for tests: collect for the phase, lay down and hit if possible."""
 
 import random
 
@@ -6,7 +6,7 @@ from phase10_env.game import Game
 
 
 def choose(game: Game, chance: random.Random) -> str:
-    """Return an action for the seat to act: lay-downs, hits and Skips first, then the least useful discard."""
+    """Return an action of the seat to act: lay-downs, hits and Skips first, then the least useful discard."""
     legal = game.legal_actions()
     lay_downs = game.stage != "draw" and any(action.startswith(("lay", "play", "skip")) for action in legal)
     if not lay_downs and chance.random() < 0.25:
@@ -26,7 +26,7 @@ def choose(game: Game, chance: random.Random) -> str:
 
 
 def worth(game: Game, card: str) -> float:
-    """Return how useful a card is for the phase of the seat to act: Wilds most, then what matches the hand."""
+    """Return how useful a card is for the phase of the seat to act: Wilds most, then what fits the hand."""
     if card == "W":
         return 100.0
     hand = game.hands[game.to_act].split()

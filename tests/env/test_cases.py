@@ -7,7 +7,8 @@ import pytest
 
 from phase10_env.game import Game, perft
 
-CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases" / "positions.jsonl").open()]
+FILE = Path(__file__).parents[1] / "cases" / "positions.jsonl"
+CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 
 
 def test_the_cases_cover_all_presets_stages_and_numbers_of_players() -> None:

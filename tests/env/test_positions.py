@@ -37,7 +37,7 @@ def seat(hand: str, phase: int = 1, **fields: Any) -> Position:
 
 
 def laid_position(**fields: Any) -> Position:
-    """A moment of play: seat 0 has laid down set 3 + run 4 this turn, seat 1 has laid down seven of a colour."""
+    """A moment of play: seat 0 has laid down set 3 + run 4 this turn, seat 1 had laid seven of a colour."""
     table = [
         {"seat": 0, "group": 0, "kind": "set", "number": 7, "cards": "R7 B7 W"},
         {"seat": 0, "group": 1, "kind": "run", "low": 3, "cards": "R3 W B5 G6"},
@@ -200,16 +200,33 @@ def without(position: Position, *names: str) -> Position:
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: [], "position is []: expected an object"),
+    (lambda: 3, "position is 3: expected an object"),
     (lambda: "{", "position: expected a JSON object"),
     (lambda: '{"stock": "", "stock": ""}', "stock is given twice"),
     (lambda: laid_position() | {"stok": ""}, "stok is an unknown field"),
     (lambda: laid_position() | {"stok": ""}, "the nearest is 'stock'"),
-    *((lambda name=name: without(laid_position(), name), f"{name} is missing") for name in ("ruleset", "players",
-      "dealer", "to_act", "stage", "round", "turn", "stock", "discard", "seats", "table")),
+    *(
+        (lambda name=name: without(laid_position(), name), f"{name} is missing")
+        for name in (
+            "ruleset",
+            "players",
+            "dealer",
+            "to_act",
+            "stage",
+            "round",
+            "turn",
+            "stock",
+            "discard",
+            "seats",
+            "table",
+        )
+    ),
     (lambda: laid_position() | {"ruleset": "offical"}, "ruleset is 'offical'"),
     (lambda: laid_position() | {"ruleset": "/dev/zero"}, "ruleset is '/dev/zero'"),
-    (lambda: laid_position() | {"ruleset": {"base": "official", "go_out": "never"}}, "ruleset: go_out is 'never'"),
+    (
+        lambda: laid_position() | {"ruleset": {"base": "official", "go_out": "never"}},
+        "ruleset: go_out is 'never'",
+    ),
     (lambda: laid_position() | {"players": 7}, "players is 7"),
     (lambda: laid_position() | {"players": True}, "players is True"),
     (lambda: laid_position() | {"players": 2}, "seats has 3 entries: expected 2"),
@@ -232,14 +249,26 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: with_seat(laid_position(), 2, done=[1]), "seats[2].done: only rules with advance='pick'"),
     (lambda: with_seat(laid_position(), 2, hamd=""), "seats[2].hamd is an unknown field"),
     (lambda: with_seat(laid_position(), 2, hand=""), "seats[2].hand is empty"),
-    (lambda: with_seat(laid_position(), 2, hand="R1 R2 R8 R9 B10 B11 B12 Y1 Y2 Y3 Y4"), "seats[2].hand has 11 cards: expected at most 10"),
-    (lambda: with_seat(laid_position(), 1, hand="B1 B2 B3 B4"), "seats[1].hand has 4 cards: expected at most 3 with phase 8"),
-    (lambda: with_seat(laid_position(), 0, hand="R2 G7 Y7 S B8"), "seats[0].hand has 5 cards: expected at most 4 after the draw"),
+    (
+        lambda: with_seat(laid_position(), 2, hand="R1 R2 R8 R9 B10 B11 B12 Y1 Y2 Y3 Y4"),
+        "seats[2].hand has 11 cards: expected at most 10",
+    ),
+    (
+        lambda: with_seat(laid_position(), 1, hand="B1 B2 B3 B4"),
+        "seats[1].hand has 4 cards: expected at most 3 with phase 8",
+    ),
+    (
+        lambda: with_seat(laid_position(), 0, hand="R2 G7 Y7 S B8"),
+        "seats[0].hand has 5 cards: expected at most 4 after the draw",
+    ),
     (lambda: with_seat(laid_position(), 0, skipped=True), "seats[0].skipped is true"),
     (lambda: with_seat(laid_position(), 0, laid=False), "table[0]: seat 0 has a meld but has not laid down"),
     (lambda: with_seat(laid_position(), 0, laid=False), "laid_this_turn is true"),
     (lambda: with_seat(laid_position(), 2, laid=True), "group 0 (set 4) of seat 2 is missing"),
-    (lambda: with_seat(laid_position(), 0, phase=3), "table[0].cards has 3 cards: expected at least 4 for phase 3"),
+    (
+        lambda: with_seat(laid_position(), 0, phase=3),
+        "table[0].cards has 3 cards: expected at least 4 for phase 3",
+    ),
     (lambda: with_seat(laid_position(), 0, phase=8), "table[0].kind is 'set': expected 'colour'"),
     (lambda: with_seat(laid_position(), 0, phase=4), "table[1].group is 1: phase 4 of seat 0 has one group"),
     (lambda: with_meld(laid_position(), 0, seat=3), "table[0].seat is 3"),
@@ -260,19 +289,55 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: laid_position() | {"stage": "draw"}, "laid_this_turn is true: expected false at the start"),
     (lambda: laid_position() | {"stage": "draw"}, "taken: expected none at the start"),
     (lambda: laid_position() | {"card": "R2"}, "card: expected only in stage 'onto'"),
-    (lambda: laid_position() | {"building": {"phase": 2, "spelled": []}}, "building: expected only in stage 'build'"),
+    (
+        lambda: laid_position() | {"building": {"phase": 2, "spelled": []}},
+        "building: expected only in stage 'build'",
+    ),
     (lambda: without(build_position(), "building"), "building is missing"),
     (lambda: build_position(building={"phase": 2}), "building.spelled is missing"),
     (lambda: build_position(building={"phase": 2, "spelled": [7]}), "building.spelled[0] is 7"),
     (lambda: build_position(building={"phase": 11, "spelled": []}), "building.phase is 11"),
-    (lambda: build_position(building={"phase": 3, "spelled": []}), "building.phase is 3: this is not a phase"),
+    (
+        lambda: build_position(building={"phase": 3, "spelled": []}),
+        "building.phase is 3: this is not a phase",
+    ),
     (lambda: with_seat(build_position(), 0, phase=9), "building.phase is 2: this is not a phase"),
-    (lambda: build_position(building={"phase": 2, "spelled": ["numbr 7"]}), "building.spelled[0] is no action"),
-    (lambda: build_position(building={"phase": 2, "spelled": ["number 2"]}), "building.spelled[0] is 'number 2': "),
-    (lambda: build_position(building={"phase": 2, "spelled": ["number 7", "play B7", "play R7"]}), "building.spelled[2] is 'play R7'"),
-    (lambda: build_position(building={"phase": 2, "spelled": ["number 7", "play R7", "play Y7"]}), "the card is not in the hand"),
-    (lambda: build_position(building={"phase": 2, "spelled": ["number 7", "play R7", "play B7", "play G7", "number 3",
-      "play R3", "play R4", "play R5", "play R6", "play W"]}), "the lay-down is complete before it"),
+    (
+        lambda: build_position(building={"phase": 2, "spelled": ["numbr 7"]}),
+        "building.spelled[0] is no action",
+    ),
+    (
+        lambda: build_position(building={"phase": 2, "spelled": ["number 2"]}),
+        "building.spelled[0] is 'number 2': ",
+    ),
+    (
+        lambda: build_position(building={"phase": 2, "spelled": ["number 7", "play B7", "play R7"]}),
+        "building.spelled[2] is 'play R7'",
+    ),
+    (
+        lambda: build_position(building={"phase": 2, "spelled": ["number 7", "play R7", "play Y7"]}),
+        "the card is not in the hand",
+    ),
+    (
+        lambda: build_position(
+            building={
+                "phase": 2,
+                "spelled": [
+                    "number 7",
+                    "play R7",
+                    "play B7",
+                    "play G7",
+                    "number 3",
+                    "play R3",
+                    "play R4",
+                    "play R5",
+                    "play R6",
+                    "play W",
+                ],
+            }
+        ),
+        "the lay-down is complete before it",
+    ),
     (lambda: onto_position(card=None), "card is missing"),
     (lambda: onto_position(card="Y7"), "card is Y7: expected a card in the hand"),
     (lambda: onto_position(card="R2"), "card is R2: it fits one place"),
@@ -290,14 +355,17 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: with_seat(tie_position(), 0, score=55), "active: the seats have scores 50, 55"),
     (lambda: with_seat(tie_position(), 0, phase=9), "seats[0].phase is 9: expected 10"),
     (lambda: with_seat(tie_position(), 1, hand="Y12"), "seats[1].hand has 1 cards: expected none"),
-    (lambda: with_seat(tie_position(), 1, skipped=True), "seats[1].skipped is true: expected false, the seat is not"),
+    (
+        lambda: with_seat(tie_position(), 1, skipped=True),
+        "seats[1].skipped is true: expected false, the seat is not",
+    ),
     (lambda: tie_position(ruleset={"tie_break": "share"}), "active: expected none, under tie_break='share'"),
     (lambda: laid_position() | {"memory": {"known": ["", "B9", ""]}}, "memory.known[1] has 1 card (B9)"),
     (lambda: laid_position() | {"memory": {"known": ["R2"]}}, "memory.known has 1 entries: expected 3"),
     (lambda: laid_position() | {"memory": {"discards": ["S", "", ""]}}, "memory.discards[0]: a Skip"),
     (lambda: laid_position() | {"memory": {"refused": ["R1 R2", "", ""]}}, "memory.refused[0] has 2 cards"),
     (lambda: laid_position() | {"memory": {"knwon": []}}, "memory.knwon is an unknown field"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("make", "expected"), WRONG, ids=[expected for _, expected in WRONG])
@@ -327,8 +395,8 @@ def test_an_unreadable_hand_does_not_hide_other_problems_or_invent_new_ones() ->
     position = laid_position()
     position["seats"][2]["hand"] = "R1 R2 R8 R9 B10 B11 B12 Y1 Y2 Q3"
     assert problems_of(position) == [
-        "seats[2].hand, card 10: 'Q3' is no card: expected a colour letter of RBGY and a number from 1 to 12, "
-        "or W, or S"
+        "seats[2].hand, card 10: 'Q3' is no card: expected a colour letter of RBGY and a number from 1 to "
+        "12, or W, or S"
     ]
 
 

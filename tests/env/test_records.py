@@ -109,7 +109,7 @@ def test_own_rules_are_embedded_and_their_digest_checked() -> None:
     record = play_out(Game(2, QUICK, 1), 1).record()
     assert "[rules {" in record
     assert verify(record) == 1
-    with pytest.raises(RecordError, match="line 1: .*expected the digest"):
+    with pytest.raises(RecordError, match=r"line 1: .*expected the digest"):
         verify(record.replace(f"quick {QUICK.digest}", "quick 00000000"))
     bare = changed(record, r"^\[rules .*\]\n", "")
     with pytest.raises(RecordError, match=r"expected a preset .*, a line '\[rules"):
@@ -126,7 +126,7 @@ def test_several_games_follow_one_another_and_are_streamed(text: str, tmp_path: 
     assert (first.line, first.agents) == (1, ("a", "b", "c"))
     games.close()
     with pytest.raises(
-        RecordError, match="expected a game to begin with|is no header|expected '.ruleset"
+        RecordError, match=r"expected a game to begin with|is no header|expected '.ruleset"
     ) as caught:
         verify(io.StringIO(text + "nonsense\n"))
     assert caught.value.line == text.count("\n") + 1
