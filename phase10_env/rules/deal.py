@@ -6,7 +6,15 @@ from phase10_env.rules.cards import KINDS, NO_CARD, NUMBERS, WILD
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.phases import ADVANCE_PICK, NO_GROUP
 from phase10_env.rules.random import DEAL, RESHUFFLE, random_below, stream_key
-from phase10_env.rules.state import MAX_PLAYERS, MELDS, PLAY, RECENT
+from phase10_env.rules.state import (
+    MAX_DECK,
+    MAX_HAND,
+    MAX_PLAYERS,
+    MELD_CARDS,
+    MELDS,
+    PLAY,
+    RECENT,
+)
 
 __all__ = [
     "add_card",
@@ -112,7 +120,10 @@ def next_active(game, seat):  # type: ignore[no-untyped-def]
 
 @kernel
 def clear_table(game):  # type: ignore[no-untyped-def]
-    """Gather every card: empty hands, piles, melds and all that was public about the round (R22, R27)."""
+    """Gather every card: empty hands, piles, melds and all that was public about the round (R22, R27).
+
+    What is empty is zero as well, so that a game never shows what was played on its row before (I6).
+    """
     game.stock_size = 0
     game.discard_size = 0
     game.turn = 0
@@ -121,9 +132,20 @@ def clear_table(game):  # type: ignore[no-untyped-def]
     game.taken = NO_CARD
     game.laid_this_turn = 0
     game.onto_card = NO_CARD
+    game.build_phase = 0
+    game.free_numbers = 0
+    for place in range(MAX_DECK):
+        game.stock[place] = 0
+        game.discard[place] = 0
+    for group in range(2):
+        game.declared[group] = 0
+        game.placed_sizes[group] = 0
+        for place in range(MAX_HAND + 1):
+            game.placed[group, place] = 0
     for kind in range(KINDS):
         game.pile_counts[kind] = 0
         game.table_counts[kind] = 0
+        game.free[kind] = 0
     for seat in range(MAX_PLAYERS):
         for kind in range(KINDS):
             game.hands[seat, kind] = 0
@@ -144,6 +166,8 @@ def clear_table(game):  # type: ignore[no-untyped-def]
         game.meld_high[meld] = 0
         game.meld_size[meld] = 0
         game.meld_fits[meld] = 0
+        for place in range(MELD_CARDS):
+            game.meld_cards[meld, place] = 0
 
 
 @kernel
