@@ -119,7 +119,7 @@ def _page_data(
         if seen and step.action == DRAW:
             move["card"] = _drawn(step, seat)
         if seen and advice and (told := advice[place]) is not None:
-            move["options"] = _options(step, ruleset, told)
+            move["options"] = _options(step, ruleset, told, labels)
         moves.append(move)
         facts = following
         if step.after["round_over"][0]:
@@ -156,7 +156,7 @@ def _change(old: TableFacts, new: TableFacts) -> dict[str, Any]:
     return {**change, "seats": seats} if seats else change
 
 
-def _options(step: Step, ruleset: RuleSet, advice: Advice) -> list[dict[str, Any]]:
+def _options(step: Step, ruleset: RuleSet, advice: Advice, labels: Sequence[str]) -> list[dict[str, Any]]:
     """Return the legal actions of a decision with the agent's values, the best first."""
     options = []
     for action in legal_indices(step.before, ruleset):
@@ -164,7 +164,7 @@ def _options(step: Step, ruleset: RuleSet, advice: Advice) -> list[dict[str, Any
         options.append(
             {
                 "text": action_text(action),
-                "words": action_in_words(step.before, ruleset, action),
+                "words": action_in_words(step.before, ruleset, action, labels),
                 "value": None if value is None or not np.isfinite(value) else round(float(value), 4),
                 "choice": action == advice.choice,
                 "played": action == step.action,

@@ -169,9 +169,11 @@ class _Film:
         if advice is None or (viewer is not None and viewer != record["to_act"][0]):
             return []
         best = sorted(advice.values.items(), key=lambda item: (item[0] != advice.choice, -item[1]))
-        lines = [f"{self._adviser} would {action_in_words(record, self._ruleset, advice.choice)}"]
+        lines = [
+            f"{self._adviser} would {action_in_words(record, self._ruleset, advice.choice, self._labels)}"
+        ]
         lines += [
-            f"  {value:8.3f}  {action_in_words(record, self._ruleset, action)}"
+            f"  {value:8.3f}  {action_in_words(record, self._ruleset, action, self._labels)}"
             for action, value in best[:_SHOWN_VALUES]
         ]
         if len(best) > _SHOWN_VALUES:

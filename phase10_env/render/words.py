@@ -55,13 +55,14 @@ def status_in_words(facts: TableFacts) -> str:
     return f"The game is over: {' and '.join(winners)} {verb}."
 
 
-def action_in_words(games: Record, ruleset: RuleSet, action: int) -> str:
+def action_in_words(games: Record, ruleset: RuleSet, action: int, names: Sequence[str] | None = None) -> str:
     """Return what an action would do, as the player who is to act says it.
 
     Args:
         games: GAME[1], the moment of the decision.
         ruleset: its rules.
         action: index in the table of 165.
+        names: a label for each seat; default "seat 0", "seat 1", ...
 
     >>> from phase10_env import GameBatch
     >>> batch = GameBatch(num_games=1, num_players=2, seed=7)
@@ -69,6 +70,8 @@ def action_in_words(games: Record, ruleset: RuleSet, action: int) -> str:
     'draw from the stock'
     """
     game = games[0]
+    labels = _labels(game, names)
+    owners = _owners(game, labels, "your own")
     if action == table.DRAW:
         return "draw from the stock"
     if action == table.TAKE:
@@ -83,12 +86,12 @@ def action_in_words(games: Record, ruleset: RuleSet, action: int) -> str:
         card = KIND_TEXTS[action - table.PLAY]
         if game["stage"] == BUILD:
             return f"add {card} to the lay-down"
-        return f"hit with {card}{_only_place(game, ruleset, action - table.PLAY)}"
+        return f"hit with {card}{_only_place(game, ruleset, action - table.PLAY, owners)}"
     if action < table.DISCARD:
-        return f"put {_card(game['onto_card'])} {_place_text(game, action)}"
+        return f"put {_card(game['onto_card'])} {_place_text(game, action, owners)}"
     if action < table.SKIP:
         return f"discard {KIND_TEXTS[action - table.DISCARD]}"
-    return f"skip {_target(game, action)}"
+    return f"skip {_target(game, action, labels)}"
 
 
 def move_in_words(
@@ -119,7 +122,7 @@ def move_in_words(
     """
     game = before[0]
     seat = int(game["to_act"])
-    labels = list(names) if names is not None else [f"seat {k}" for k in range(int(game["num_players"]))]
+    labels = _labels(game, names)
     seen = viewer is None or viewer == seat
     what = _verb_phrase(game, after[0], ruleset, action, seen, labels)
     if not what:
@@ -131,6 +134,7 @@ def _verb_phrase(
     game: np.void, after: np.void, ruleset: RuleSet, action: int, seen: bool, labels: Sequence[str]
 ) -> str:
     seat = int(game["to_act"])
+    owners = _owners(game, labels, "its own")
     if action == table.DRAW:
         change = after["hands"][seat] - game["hands"][seat]
         drawn = np.flatnonzero(change > 0).tolist() if seen else []
@@ -145,9 +149,9 @@ def _verb_phrase(
         kind = action - table.PLAY
         if after["stage"] == ONTO and not after["round_over"]:
             return f"chooses {KIND_TEXTS[kind]} to hit with" if seen else ""
-        return f"hits with {KIND_TEXTS[kind]}{_only_place(game, ruleset, kind, labels)}"
+        return f"hits with {KIND_TEXTS[kind]}{_only_place(game, ruleset, kind, owners)}"
     if action < table.DISCARD:
-        return f"hits with {_card(game['onto_card'])} {_place_text(game, action, labels)}"
+        return f"hits with {_card(game['onto_card'])} {_place_text(game, action, owners)}"
     if action < table.SKIP:
         return f"discards {KIND_TEXTS[action - table.DISCARD]}"
     return f"skips {_target(game, action, labels)}"
@@ -241,28 +245,30 @@ def _meld_words(game: np.void, place: int) -> str:
     return f"{meld_text(kind, int(game['meld_value'][place]), int(game['meld_high'][place]))} ({cards})"
 
 
-def _owner(game: np.void, seat: int, labels: Sequence[str] | None) -> str:
-    """Return whose a meld is, seen from the seat to act."""
-    if seat == game["to_act"]:
-        return "its own" if labels is not None else "your own"
-    return f"{labels[seat] if labels is not None else f'seat {seat}'}'s"
+def _labels(game: np.void, names: Sequence[str] | None) -> list[str]:
+    return list(names) if names is not None else [f"seat {k}" for k in range(int(game["num_players"]))]
 
 
-def _on_meld(game: np.void, place: int, high: bool, labels: Sequence[str] | None, both_ends: bool) -> str:
+def _owners(game: np.void, labels: Sequence[str], own: str) -> list[str]:
+    """Return whose the melds of each seat are, seen from the seat to act."""
+    return [own if seat == game["to_act"] else f"{label}'s" for seat, label in enumerate(labels)]
+
+
+def _on_meld(game: np.void, place: int, high: bool, owners: Sequence[str], both_ends: bool) -> str:
     kind, value = int(game["meld_kind"][place]), int(game["meld_value"][place])
-    text = f"{_owner(game, place // 2, labels)} {meld_text(kind, value, int(game['meld_high'][place]))}"
+    text = f"{owners[place // 2]} {meld_text(kind, value, int(game['meld_high'][place]))}"
     if kind == RUN and both_ends:
         return f"on the {'high' if high else 'low'} end of {text}"
     return f"on {text}"
 
 
-def _place_text(game: np.void, action: int, labels: Sequence[str] | None = None) -> str:
+def _place_text(game: np.void, action: int, owners: Sequence[str]) -> str:
     code = action - table.ONTO
     seat = (int(game["to_act"]) + code // 4) % int(game["num_players"])
-    return _on_meld(game, 2 * seat + (code // 2) % 2, code % 2 == 1, labels, True)
+    return _on_meld(game, 2 * seat + (code // 2) % 2, code % 2 == 1, owners, True)
 
 
-def _only_place(game: np.void, ruleset: RuleSet, kind: int, labels: Sequence[str] | None = None) -> str:
+def _only_place(game: np.void, ruleset: RuleSet, kind: int, owners: Sequence[str]) -> str:
     """Return where a hit goes if the card fits one place only, else nothing."""
     own_only = ruleset.record["hit_after_lay"][0] == HIT_OWN and game["laid_this_turn"]
     spots = []
@@ -280,9 +286,9 @@ def _only_place(game: np.void, ruleset: RuleSet, kind: int, labels: Sequence[str
     if len(spots) != 1:
         return ""
     place, high_end = spots[0]
-    return f" {_on_meld(game, place, high_end, labels, False)}"
+    return f" {_on_meld(game, place, high_end, owners, False)}"
 
 
-def _target(game: np.void, action: int, labels: Sequence[str] | None = None) -> str:
+def _target(game: np.void, action: int, labels: Sequence[str]) -> str:
     seat = (int(game["to_act"]) + action - table.SKIP + 1) % int(game["num_players"])
-    return labels[seat] if labels is not None else f"seat {seat}"
+    return labels[seat]
