@@ -24,16 +24,44 @@ from phase10_env.rules.melds import hit_set
 from phase10_env.rules.phases import (
     ADVANCE_EVERY_ROUND,
     COLOUR_GROUP,
-    NO_GROUP,
     PLACE_FRONT,
     RUN,
     SET,
 )
 from phase10_env.rules.state import BUILD, DRAW, MELDS, ONTO, RECENT
 
-__all__ = ["aware_action", "discard_score", "prepare_discards"]
+__all__ = ["aware_action", "discard_score", "draw_worths", "prepare_discards"]
 
 _NOBODY = -1
+
+
+@kernel
+def _expected_gain(scratch):  # type: ignore[no-untyped-def]
+    """Return the mean gain of an unseen card."""
+    expected = scratch.wilds * gain_of(WILD, scratch)
+    for number in range(NUMBERS):
+        if scratch.change[number] > 0.0:
+            expected += scratch.outs[number] * np.log1p(scratch.change[number] / scratch.value)
+    for colour in range(4):
+        if scratch.colour_change[colour] > 0.0:
+            expected += scratch.colour_outs[colour] * np.log1p(scratch.colour_change[colour] / scratch.value)
+    return expected / scratch.total
+
+
+@kernel
+def draw_worths(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
+    """Return what drawing and what taking the top discard are worth, where both are legal."""
+    top = game.discard[game.discard_size - 1]
+    if top == WILD:
+        return 0.0, 1.0
+    if game.laid[game.to_act]:
+        return 0.0, 1.0 if (hit_set(game, rules) >> top) & 1 else -1.0
+    count_unseen(game, rules, weights, scratch)
+    hand_changes(game, rules, True, weights, scratch)
+    gain = gain_of(top, scratch)
+    if gain <= 0.0:
+        return 0.0, -1.0
+    return _expected_gain(scratch), gain - weights.shown
 
 
 @kernel
@@ -42,24 +70,8 @@ def _draw_action(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
         return table.DRAW
     if not can_draw(game):
         return table.TAKE
-    top = game.discard[game.discard_size - 1]
-    if top == WILD:
-        return table.TAKE
-    if game.laid[game.to_act]:
-        return table.TAKE if (hit_set(game, rules) >> top) & 1 else table.DRAW
-    count_unseen(game, rules, weights, scratch)
-    hand_changes(game, rules, True, weights, scratch)
-    gain = gain_of(top, scratch)
-    if gain <= 0.0:
-        return table.DRAW
-    expected = scratch.wilds * gain_of(WILD, scratch)
-    for number in range(NUMBERS):
-        if scratch.change[number] > 0.0:
-            expected += scratch.outs[number] * np.log1p(scratch.change[number] / scratch.value)
-    for colour in range(4):
-        if scratch.colour_change[colour] > 0.0:
-            expected += scratch.colour_outs[colour] * np.log1p(scratch.colour_change[colour] / scratch.value)
-    return table.TAKE if gain - weights.shown > expected / scratch.total else table.DRAW
+    draw, take = draw_worths(game, rules, weights, scratch)
+    return table.TAKE if take > draw else table.DRAW
 
 
 @kernel

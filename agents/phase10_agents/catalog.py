@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from phase10_agents.base import Agent, AgentError, nearest, read_number, refuse_unknown
 from phase10_agents.heuristics import Aware, ExpectedTurns, Greedy
+from phase10_agents.policies import policy_number
+from phase10_agents.search import Search, SearchSettings
 from phase10_agents.uniform import Melder, UniformRandom
 
 __all__ = ["AGENTS", "agent_names", "load_agent"]
@@ -27,6 +29,38 @@ class Entry:
 
 def _greedy(parameters: dict[str, str]) -> Agent:
     return Greedy(read_number("greedy", parameters, "epsilon", 0.0, 0.0, 1.0))
+
+
+_SEARCH = (
+    "playouts", "milliseconds", "base", "playout", "gate", "candidates", "effort", "threads",
+)  # fmt: skip
+
+
+def _search(parameters: dict[str, str]) -> Agent:
+    defaults = SearchSettings()
+
+    def number(name: str, low: float, high: float) -> float:
+        return read_number("search", parameters, name, getattr(defaults, name), low, high)
+
+    settings = SearchSettings(
+        playouts=int(number("playouts", 2, 1 << 20)),
+        milliseconds=number("milliseconds", 0, 1e6),
+        gate=number("gate", 0, 100),
+        candidates=int(number("candidates", 2, 165)),
+        effort=number("effort", 0, 16),
+        threads=int(number("threads", 1, 256)),
+    )
+    base = _inner(parameters.get("base", "aware"), "base")
+    playout = parameters.get("playout", "aware")
+    name = "search" + "".join(f"{',' if i else ':'}{key}={value}" for i, (key, value) in enumerate(parameters.items()))
+    return Search(base, playout if policy_number(playout) >= 0 else _inner(playout, "playout"), settings, name=name)
+
+
+def _inner(spec: str, role: str) -> Agent:
+    """Return the agent that a search builds on."""
+    if spec.partition(":")[0] == "search":
+        raise AgentError(f"{role} of agent 'search' is any agent but a search, found {spec!r}")
+    return load_agent(spec)
 
 
 def _checkpoint(parameters: dict[str, str]) -> Agent:
@@ -50,6 +84,7 @@ AGENTS: dict[str, Entry] = {
     "greedy": Entry(_greedy, ("epsilon",)),
     "expected-turns": Entry(lambda parameters: ExpectedTurns()),
     "aware": Entry(lambda parameters: Aware()),
+    "search": Entry(_search, _SEARCH),
     "checkpoint": Entry(_checkpoint, argument="PATH"),
     "champion": Entry(_champion),
     "sb3": Entry(_sb3, argument="FILE"),
@@ -109,8 +144,9 @@ def load_agent(spec: str) -> Agent:
     """Return the agent that a specification names.
 
     Args:
-        spec: `random`, `melder`, `greedy`, `greedy:epsilon=0.1`, `expected-turns`, `aware`, `checkpoint:PATH`,
-            `champion`, `sb3:FILE`, or `module:Class` for an agent of your own.
+        spec: `random`, `melder`, `greedy`, `greedy:epsilon=0.1`, `expected-turns`, `aware`,
+            `search:playouts=64,base=aware,playout=greedy`, `search:milliseconds=5`, `checkpoint:PATH`, `champion`,
+            `sb3:FILE`, or `module:Class` for an agent of your own.
 
     Raises:
         AgentError: an unknown name or parameter, naming the nearest one, or a value out of its range.

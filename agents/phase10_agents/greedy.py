@@ -23,7 +23,9 @@ from phase10_env.rules.legal import can_draw, can_take
 from phase10_env.rules.melds import hit_set
 from phase10_env.rules.state import BUILD, DRAW, ONTO
 
-__all__ = ["dearest", "greedy_action"]
+__all__ = ["dearest", "greedy_action", "greedy_worth"]
+
+_IN_TARGET = -100
 
 
 @kernel
@@ -39,6 +41,12 @@ def dearest(kinds):  # type: ignore[no-untyped-def]
             most = points_of(kind)
             best = kind
     return best
+
+
+@kernel
+def greedy_worth(kind, outside):  # type: ignore[no-untyped-def]
+    """Return how good greedy finds a discard: its penalty points, far less where the target has use for it."""
+    return points_of(kind) + (0 if (outside >> kind) & 1 else _IN_TARGET)
 
 
 @kernel

@@ -9,8 +9,10 @@ from phase10_agents.base import DecisionView
 from phase10_agents.policies import POLICY_WEIGHTS, choose_rows, policy_number
 from phase10_agents.scratch import new_scratch
 from phase10_agents.uniform import uniform_choice
+from phase10_agents.values import value_rows
 from phase10_env.rules.kernel import announce, kernel
 from phase10_env.rules.random import random_below, random_bits
+from phase10_env.rules.table import NUM_ACTIONS
 
 __all__ = ["Aware", "ExpectedTurns", "Greedy", "PolicyAgent"]
 
@@ -30,6 +32,22 @@ class PolicyAgent:
         out = np.zeros(len(view), np.int64)
         choose_rows(
             view.information, view.ruleset.record, self.policy, view.random, self.weights, new_scratch(), out
+        )
+        return out
+
+    def values(self, view: DecisionView) -> npt.NDArray[np.float64]:
+        """Return float64[n, 165], what the rule thinks of each legal action (nan elsewhere), see values.py."""
+        out = np.full((len(view), NUM_ACTIONS), np.nan)
+        value_rows(
+            view.information,
+            view.ruleset.record,
+            self.policy,
+            view.random,
+            self.weights,
+            new_scratch(),
+            view.legal_actions,
+            view.legal_counts,
+            out,
         )
         return out
 

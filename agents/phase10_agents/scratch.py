@@ -21,6 +21,7 @@ SCRATCH = np.dtype(
         ("wild_change", np.float64),
         ("mixed", np.int64),  # kinds that matter to phases without numbers of their own to reckon with
         ("distance", np.int64),  # cards missing for the nearest phase
+        ("shares", np.float64, (6,)),  # win equities
     ],
     align=True,
 )
