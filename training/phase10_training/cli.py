@@ -4,6 +4,7 @@ Each command is a function of one frozen dataclass of options, whose docstring i
 module is imported only when the command is used.
 """
 
+import os
 import sys
 import typing
 from collections.abc import Callable, Sequence
@@ -35,6 +36,11 @@ COMMANDS: dict[str, CommandEntry] = {
         "phase10_training.evaluate:evaluate_command",
         "win share of an agent against others, on paired deals",
         "phase10 evaluate greedy --against random melder --deals 1000",
+    ),
+    "tournament": CommandEntry(
+        "phase10_training.tournament_command:tournament_command",
+        "many agents, ratings with intervals, report",
+        "phase10 tournament random melder greedy aware --deals 500",
     ),
     "replay": CommandEntry(
         "phase10_training.cli_rules:replay_command",
@@ -101,6 +107,8 @@ def _run(arguments: Sequence[str]) -> int | None:
 
     if arguments[0].startswith("-"):
         raise UsageError(f"expected a command before {arguments[0]!r}; see phase10 --help.")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # agents of the user's own are modules of the folder they work in
     function, options = load_command(arguments[0])
     return function(parse_arguments(options, arguments[1:], prog=f"phase10 {arguments[0]}"))
 

@@ -15,13 +15,14 @@ import tyro
 from phase10_agents.catalog import load_agent
 
 from phase10_env.decision import Agent
-from phase10_env.rules.ruleset import RuleSet, get_ruleset
+from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import DealOptions, GameOptions, JsonOption
 from phase10_training.errors import UsageError
 from phase10_training.guarded import Fault, GuardedAgent
 from phase10_training.line_ups import deal_seeds, rotations
 from phase10_training.matches import GameResults, PlaySettings, play_games
 from phase10_training.progress import TrainingProgress
+from phase10_training.rules_option import load_rules
 from phase10_training.statistics import FloatArray, clustered_estimate
 
 __all__ = ["EvaluateOptions", "EvaluationResult", "as_agent", "evaluate", "evaluate_command"]
@@ -126,7 +127,7 @@ def evaluate(
         agent: an agent, or a specification such as "greedy".
         against: the opponents.
         players: seats a table, 2-6.
-        rules: a preset, a TOML file, a RuleSet or its fields.
+        rules: a preset, a name under configs/rules, a TOML file, a RuleSet or its fields.
         deals: N; each is played `players` times, once from every seat of the agent.
         seed: of the deals.
         actions: "full" or "compact".
@@ -146,7 +147,7 @@ def evaluate(
         raise UsageError(f"deals expects at least 1, found {deals}.")
     if not against:
         raise UsageError("against expects at least one opponent, found none; name one, such as 'greedy'.")
-    ruleset = get_ruleset(rules if isinstance(rules, str | RuleSet) else dict(rules))
+    ruleset = load_rules(rules)
     ruleset.check_players(players)
     settings = PlaySettings(ruleset, actions, time_limit, threads=threads)
     one = GuardedAgent(as_agent(agent), time_limit)

@@ -1,0 +1,236 @@
+"""The command `phase10 tournament`: reads its options, plays, prints the table, writes report and records."""
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import tyro
+
+from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
+from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
+from phase10_training.errors import UsageError, nearest
+from phase10_training.game_records import write_records
+from phase10_training.guarded import FORFEIT_RULE
+from phase10_training.progress import TrainingProgress
+from phase10_training.standings import Standings
+from phase10_training.tournament import (
+    Play,
+    TournamentConfig,
+    play_in_processes,
+    run_tournament,
+    total_games,
+)
+
+__all__ = ["TournamentOptions", "print_standings", "tournament_command"]
+
+FOLDER = "tournaments"
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True)
+class TournamentOptions:
+    """Play a tournament and rate the agents; a kill at any moment loses next to nothing (--resume).
+
+    Give the name of a configuration (configs/tournaments), a path to one, or two agents or more. Deals are
+    fixed by the seed; each is played under every rotation of the line-up.
+
+    Example: phase10 tournament random melder greedy aware --deals 500 --out runs/ladder
+    """
+
+    what: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG|AGENTS")]
+    """A configuration, or agents."""
+    game: GameOverrides
+    output: OutputOptions
+    json: JsonOption
+    settings: SetOptions
+    deals: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Deals a line-up; each is played once from every seating."""
+    format: Literal["round-robin", "field", "gauntlet", "swiss"] | None = None
+    """Who meets whom. In a gauntlet the first agent challenges the others unless the configuration says."""
+    records: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Write every game as a record (.p10), one file a deal."""
+    workers: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Processes that play side by side; the table does not depend on it."""
+    engine: Literal["local", "ray"] = "local"
+    """Where games are played: on this machine, or on the Ray cluster that is running."""
+    report: bool = True
+    """Write report.html, table.csv and pictures into the folder."""
+
+
+def tournament_config(options: TournamentOptions) -> tuple[str, TournamentConfig]:
+    """Return the name of the tournament and its settings, options of the command line applied.
+
+    Raises:
+        UsageError: no such configuration, an unknown key, fewer than two agents.
+    """
+    if not options.what:
+        raise UsageError(
+            "expected a configuration or at least two agents, found nothing; see phase10 tournament --help."
+        )
+    if len(options.what) == 1 and not _is_config(options.what[0]):
+        names = config_names(FOLDER)
+        raise UsageError(
+            f"expected a configuration or at least two agents, found {options.what[0]!r}; "
+            f"the nearest configuration is {nearest(options.what[0], names)!r}."
+        )
+    if len(options.what) == 1:
+        name = Path(options.what[0]).stem
+        config = load_config(TournamentConfig, options.what[0], options.settings.overrides, FOLDER)
+    else:
+        name = "tournament"
+        config = TournamentConfig(agents=options.what)
+        fields = config_to_dict(config)
+        for text in options.settings.overrides:
+            key, value = parse_override(TournamentConfig, text)
+            fields[key] = value
+        config = build_config(TournamentConfig, fields, "--set")
+    given = {
+        "players": options.game.players,
+        "rules": options.game.rules,
+        "seed": options.game.seed,
+        "deals": options.deals,
+        "format": options.format,
+    }
+    changes = {key: value for key, value in given.items() if value is not None}
+    fields = {**config_to_dict(config), **changes}
+    if fields["format"] == "gauntlet" and not fields["challengers"]:
+        fields["challengers"] = [fields["agents"][0]]
+    return name, build_config(TournamentConfig, fields, "the command line")
+
+
+def _is_config(text: str) -> bool:
+    return text.endswith(".toml") or "/" in text or text in config_names(FOLDER)
+
+
+def _folder(options: TournamentOptions, name: str) -> Path:
+    """Return the folder to use: the one given, else a new one under runs/."""
+    if options.output.out is not None:
+        return options.output.out
+    if options.output.resume:
+        raise UsageError("--resume expects the folder to go on with; name it with --out.")
+    number = 1
+    while (RUNS / f"{name}-{number}").exists():
+        number += 1
+    return RUNS / f"{name}-{number}"
+
+
+def _player(options: TournamentOptions) -> Play | None:
+    if options.workers < 1:
+        raise UsageError(f"--workers expects at least 1, found {options.workers}.")
+    if options.engine == "ray":
+        from phase10_training.ray_engine import play_on_ray
+
+        return play_on_ray()
+    return play_in_processes(options.workers) if options.workers > 1 else None
+
+
+def tournament_command(options: TournamentOptions) -> int | None:
+    """Run `phase10 tournament`."""
+    name, config = tournament_config(options)
+    folder = _folder(options, name)
+    play = _player(options)
+    try:
+        with TrainingProgress(total_games(config), title="games", unit="games") as bar:
+            standings = run_tournament(
+                config,
+                folder,
+                resume=options.output.resume,
+                play=play,
+                progress=lambda done, _total: bar.update(done),
+            )
+    except KeyboardInterrupt:
+        words = " ".join(options.what)
+        raise Interrupted(
+            f"what is finished is kept; go on with: phase10 tournament {words} --out {folder} --resume "
+            "and the same options."
+        ) from None
+    if options.records is not None:
+        written = write_records(folder, options.records)
+        sys.stderr.write(f"{written} games written to {options.records}\n")
+    if options.report:
+        from phase10_training.report import write_report
+
+        write_report(folder)
+    if options.json.json:
+        found: dict[str, Any] = {"folder": str(folder), "settings": msgspec.to_builtins(config)}
+        sys.stdout.write(json.dumps({**found, **standings.to_dict()}, indent=1) + "\n")
+        return None
+    print_standings(standings, config)
+    print_places(folder, options)
+    return None
+
+
+def print_places(folder: Path, options: TournamentOptions) -> None:
+    """Say on standard output where everything is."""
+    sys.stdout.write(f"results  {folder / 'results.sqlite'}\n")
+    if options.report:
+        sys.stdout.write(f"report   {folder / 'report.html'}\n")
+
+
+# ---- table -------------------------------------------------------------------------------------------------
+
+
+def print_standings(standings: Standings, config: TournamentConfig) -> None:
+    """Print the table, the cross table and all warnings."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    title = f"{config.format}, {standings.players} players, {config.rules}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    for heading in ("", "agent", "Elo", "win share %", "faults", "ms/move"):
+        table.add_column(heading, justify="left" if heading == "agent" else "right")
+    for row in standings.rows:
+        elo = ""
+        if row.elo is not None and row.elo_low is not None and row.elo_high is not None:
+            elo = rf"{row.elo:+.0f} \[{row.elo_low:+.0f}, {row.elo_high:+.0f}]"
+        table.add_row(
+            str(row.rank),
+            row.agent,
+            elo,
+            rf"{100 * row.win_share:.1f} \[{100 * row.low:.1f}, {100 * row.high:.1f}]",
+            str(row.illegal_actions + row.crashes + row.stalls),
+            f"{row.ms_per_decision:.3f}",
+        )
+    console.print(table)
+    console.print(_cross_table(standings))
+    for line in _remarks(standings, config):
+        console.print(line, markup=False)
+
+
+def _cross_table(standings: Standings) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    cross, par = standings.cross, standings.cross_par
+    order = [standings.agents.index(row.agent) for row in standings.rows]
+    table = Table(title=f"%, {standings.cross_meaning}", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("agent")
+    for place in range(1, len(order) + 1):
+        table.add_column(str(place), justify="right")
+    for place, one in enumerate(order, start=1):
+        cells = []
+        for two in order:
+            low, high = cross.low[one, two], cross.high[one, two]
+            colour = "green" if low > par else "red" if high < par else "default"
+            cells.append(f"[{colour}]{100 * cross.mean[one, two]:.1f}[/]" if cross.deals[one, two] else "")
+        table.add_row(f"{place} {standings.agents[one]}", *cells)
+    return table
+
+
+def _remarks(standings: Standings, config: TournamentConfig) -> Iterable[str]:
+    par = f"{100 * standings.par:.1f} %"
+    yield (
+        f"{standings.games} games on {standings.deals} deals, seed {config.seed}; par {par}; "
+        "95 % intervals, clustered by deal."
+    )
+    if standings.truncated:
+        yield f"{standings.truncated} games ended without a winner (R34) and count {par} for everybody."
+    if standings.forfeited:
+        yield f"{standings.forfeited} games were lost by a fault. {FORFEIT_RULE}"
+    yield from standings.warnings
