@@ -123,9 +123,9 @@ def env(**options: Unpack[Options]) -> AECEnv[str, Any, Any]:
     ['player_0', 'player_1', 'player_2', 'player_3']
     """
     wrapped: AECEnv[str, Any, Any] = raw_env(**options)
-    wrapped = wrappers.TerminateIllegalWrapper(wrapped, illegal_reward=ILLEGAL_REWARD)
-    wrapped = wrappers.AssertOutOfBoundsWrapper(wrapped)
-    return wrappers.OrderEnforcingWrapper(wrapped)
+    wrapped = _TerminateIllegal(wrapped, illegal_reward=ILLEGAL_REWARD)
+    wrapped = _AssertOutOfBounds(wrapped)
+    return _OrderEnforcing(wrapped)
 
 
 def parallel_env(**options: Unpack[Options]) -> ParallelEnv[str, Any, Any]:
@@ -136,6 +136,50 @@ def parallel_env(**options: Unpack[Options]) -> ParallelEnv[str, Any, Any]:
     True
     """
     return raw_parallel_env(**options)
+
+
+def _read(name: str) -> property:
+    """Return a property that reads an attribute of the environment within all wrappers."""
+
+    def read(self: Any) -> Any:
+        if self._has_reset:
+            return getattr(self._inner, name)
+        raise AttributeError(name)  # PettingZoo's own look-up follows, which says what is wrong
+
+    return property(read)
+
+
+class _Direct:
+    """Reads what a loop needs at every step from the innermost environment, not through wrapper after wrapper."""
+
+    _has_reset = True  # the wrapper that enforces order keeps an account of its own
+
+    def __init__(self, env: Any, **options: Any) -> None:
+        self._inner = env.unwrapped
+        super().__init__(env, **options)  # type: ignore[call-arg]  # of the wrapper it is mixed into
+
+    agents = _read("agents")
+    agent_selection = _read("agent_selection")
+    rewards = _read("rewards")
+    terminations = _read("terminations")
+    truncations = _read("truncations")
+    infos = _read("infos")
+    _cumulative_rewards = _read("_cumulative_rewards")
+
+
+class _TerminateIllegal(_Direct, wrappers.TerminateIllegalWrapper):  # type: ignore[misc]  # untyped
+    """PettingZoo's wrapper: an illegal action ends the game."""
+
+
+class _AssertOutOfBounds(_Direct, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]  # untyped
+    """PettingZoo's wrapper: an action outside the table is an assertion."""
+
+
+class _OrderEnforcing(_Direct, wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
+    """PettingZoo's wrapper: reset before step, and one step for each agent of `agent_iter`."""
+
+    def __str__(self) -> str:
+        return str(self.env)
 
 
 class raw_env(TableEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  # noqa: N801  # untyped; its name
