@@ -420,15 +420,13 @@ def test_where_nothing_can_be_drawn_the_seat_plays_on() -> None:
     rules = {
         "phases": ["set 2"],
         "hand_size": 3,
-        "deck": {"numbers": "1-3", "colours": "R", "copies": 2, "wilds": 0, "skips": 2},
+        "deck": {"numbers": "1-3", "colours": "R", "copies": 3, "wilds": 0, "skips": 2},
     }
     position = {
-        "ruleset": rules, "players": 2, "dealer": 0, "to_act": 1, "stage": "draw", "round": 1, "turn": 2,
-        "stock": "", "discard": "S", "table": [], "seats": [seat("R1 R1 R2 S"), seat("R2 R3 R3")],
+        "ruleset": rules, "players": 3, "dealer": 0, "to_act": 1, "stage": "draw", "round": 1, "turn": 2,
+        "stock": "", "discard": "S", "table": [],
+        "seats": [seat("R1 R1 R1"), seat("R2 R2 R3"), seat("R2 R3 R3", skipped=True)],
     }  # fmt: skip
-    position["seats"][0]["hand"] = "R1 R1 R2"
-    position["seats"][1]["skipped"] = False
-    position["seats"][0]["skipped"] = True
     game = Game.from_position(position)
     assert game.stage == "play"
     assert game.position()["memory"]["no_draw"] == 1
