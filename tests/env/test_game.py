@@ -53,6 +53,8 @@ def test_the_reason_names_the_rule_that_forbids_a_skip_from_the_pile() -> None:
     stock.remove(skip)
     game.deal([" ".join(hand) for hand in hands], "S", " ".join([*stock, dealt.discard]))
     assert game.history[1] == ((game.dealer + 1) % 2, "skipped")
+    assert game.turn == 1
+    assert game.state["last_lost"][0] == 1 << (game.dealer + 1) % 2
     assert game.legal_actions() == ["draw"]
     assert game.why_illegal("take") == "a Skip can never be taken from the discard pile (R9)"
 
