@@ -37,6 +37,11 @@ COMMANDS: dict[str, CommandEntry] = {
         "win share of an agent against others, on paired deals",
         "phase10 evaluate greedy --against random melder --deals 1000",
     ),
+    "compare": CommandEntry(
+        "phase10_training.compare:compare_command",
+        "which of two agents is stronger, by a test that stops itself",
+        "phase10 compare aware greedy --elo0 0 --elo1 10",
+    ),
     "tournament": CommandEntry(
         "phase10_training.tournament_command:tournament_command",
         "many agents, ratings with intervals, report",

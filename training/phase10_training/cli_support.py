@@ -174,7 +174,9 @@ def _sentence(box: str) -> str:
     """Make one sentence of the box that tyro prints: what is wrong, what was meant, where help is."""
     rows = [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in box.splitlines()]
     inner = [row.strip("│ ") for row in rows if not row.startswith(("╭", "╰"))]
-    parts = [" ".join(part.split()) for part in re.split(r"\n─+\n", "\n".join(inner))]
+    parts = [" ".join(part.split()) for part in re.split(r"\n(?:─|-)+\n", "\n".join(inner))]
+    if not any(row.startswith("╭") for row in rows):  # without line characters the box's title is a row
+        parts = parts[1:] or parts
     problem = re.sub(r"^Error parsing __\S+: ", "", parts[0]).rstrip(".")
     no_number = re.search(
         r"^Error parsing (\S+): .*(?:invalid literal for int|could not convert string to float).*?: ('.*')$",
