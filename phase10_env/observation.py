@@ -30,7 +30,7 @@ from phase10_env.rules.phases import (
     RUN,
 )
 from phase10_env.rules.ruleset import RuleSet
-from phase10_env.rules.state import BUILD, MAX_PLAYERS, ONTO, RECENT
+from phase10_env.rules.state import BUILD, MAX_PLAYERS, ONTO, OVER, PLAY, RECENT
 
 __all__ = [
     "LEVELS",
@@ -321,8 +321,10 @@ def _write_common(game, rules, seat, out, row):  # type: ignore[no-untyped-def]
         out[row, _HAND_NUMBERS + number] = (numbers >> (4 * number)) & 15
     for colour in range(4):
         out[row, _HAND_COLOURS + colour] = (colours >> (8 * colour)) & 255
-    if game.stage < 4:
-        out[row, _STAGE + game.stage] = 1
+    if game.stage != OVER:
+        # the others see a lay-down or a hit only when it is complete
+        stage = game.stage if game.to_act == seat else min(game.stage, PLAY)
+        out[row, _STAGE + stage] = 1
     if game.discard_size > 0:
         _write_card(out, row, _TOP, game.discard[game.discard_size - 1])
     if game.discard_size > 1:

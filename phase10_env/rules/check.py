@@ -93,7 +93,7 @@ def _sums_of_hand_hold(game, seat):  # type: ignore[no-untyped-def]
     numbers = 0
     colours = 0
     for kind in range(KINDS):
-        count = np.int64(game.hands[seat, kind])
+        count = game.hands[seat, kind]
         size += count
         if count > 0:
             held |= 1 << kind
@@ -259,4 +259,4 @@ def check(games: npt.NDArray[np.void], ruleset: RuleSet) -> Broken:
     """
     announce(__name__)
     scratch = np.zeros(table.NUM_ACTIONS, np.uint8)
-    return Broken(_check_all(games, ruleset.record, scratch))  # type: ignore[no-untyped-call]  # kernels have no types
+    return Broken(_check_all(games, ruleset.record, scratch))

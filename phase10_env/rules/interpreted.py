@@ -26,7 +26,8 @@ class _Array:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._values.shape
+        shape: tuple[int, ...] = self._values.shape
+        return shape
 
     def __len__(self) -> int:
         return len(self._values)
