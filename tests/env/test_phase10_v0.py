@@ -285,7 +285,9 @@ def test_an_illegal_action_ends_a_wrapped_game_and_is_refused_by_the_raw_one() -
     for action, reason in ((164, "turn begins with a draw"), (165, "there is no action"), (-1, "no action")):
         with pytest.raises(IllegalActionError, match=reason):
             raw.step(action)
-    for wrong in (1.5, None, "draw", 10**30):
+    with pytest.raises(ValueError, match=r"table has 165|from 0 to 164"):
+        raw.step(10**30)
+    for wrong in (1.5, None, "draw"):
         with pytest.raises(ActionError, match="expected an action index from 0 to 164, found "):
             raw.step(wrong)  # type: ignore[arg-type]
     assert (raw.state() == state).all()
@@ -333,6 +335,17 @@ def test_the_parallel_game_is_the_aec_game() -> None:
         assert terminations == aec.terminations
         for agent in aec.agents:
             assert (observations[agent]["observation"] == aec.observe(agent)["observation"]).all()
+
+
+def test_an_action_without_a_reset_is_refused_by_the_wrapped_environment() -> None:
+    env = phase10_v0.env()
+    for name in ("agents", "agent_selection", "rewards", "infos"):
+        with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
+            getattr(env, name)
+    env.reset()
+    with pytest.raises(AssertionError, match="action is not in action space"):
+        env.step(165)
+    assert str(env) == "phase10_v0"
 
 
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="this PettingZoo has no registry")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -444,6 +446,14 @@ def test_a_copy_goes_on_alike(how: str) -> None:
             each.step(each.batch.action_masks[rows].argmax(axis=1), rows)
         assert (games.batch.games == twin.batch.games).all()
         assert (games.rewards == twin.rewards).all()
+
+
+@pytest.mark.parametrize("imported", ["from phase10_env import phase10_v0", "import phase10_env.vector", ""])
+def test_gymnasium_makes_the_environment_after_an_import_or_by_module(imported: str) -> None:
+    name = ENV_ID if imported else f"phase10_env.vector:{ENV_ID}"
+    code = f"{imported}\nimport gymnasium\nprint(gymnasium.make({name!r}, opponents='random').unwrapped)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"Phase10Env<{ENV_ID}>" in done.stdout, done.stderr
 
 
 def test_round_episodes_start_as_asked() -> None:
