@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from phase10_env.game import Game, perft
     from phase10_env.game_batch import GameBatch
     from phase10_env.observation import describe, encode_state, observation_layout, state_layout
-    from phase10_env.rules.ruleset import PRESETS, RuleSet, get_ruleset
+    from phase10_env.positions import PositionError, load_position, position_of
+    from phase10_env.records import RecordError, replay, verify
+    from phase10_env.rules.ruleset import PRESETS, RuleSet, RuleSetError, get_ruleset
 
 __all__ = [
     "PRESETS",
@@ -26,14 +28,21 @@ __all__ = [
     "Game",
     "GameBatch",
     "IllegalActionError",
+    "PositionError",
+    "RecordError",
     "RuleSet",
+    "RuleSetError",
     "describe",
     "encode_state",
     "get_ruleset",
+    "load_position",
     "observation_layout",
     "perft",
     "phase10_v0",
+    "position_of",
+    "replay",
     "state_layout",
+    "verify",
 ]
 
 __version__ = "0.1.0"
@@ -46,12 +55,19 @@ _HOMES = {
     "GameBatch": "game_batch",
     "IllegalActionError": "errors",
     "PRESETS": "rules.ruleset",
+    "PositionError": "positions",
+    "RecordError": "records",
     "RuleSet": "rules.ruleset",
+    "RuleSetError": "rules.ruleset",
     "describe": "observation",
     "encode_state": "observation",
     "get_ruleset": "rules.ruleset",
     "observation_layout": "observation",
+    "load_position": "positions",
     "perft": "game",
+    "position_of": "positions",
+    "replay": "records",
+    "verify": "records",
     "state_layout": "observation",
 }
 
