@@ -138,15 +138,18 @@ def parallel_env(**options: Unpack[Options]) -> ParallelEnv[str, Any, Any]:
     return raw_parallel_env(**options)
 
 
-def _read(name: str) -> property:
-    """Return a property that reads an attribute of the environment within all wrappers."""
+def _inner(name: str) -> property:
+    """Return a property that stands for an attribute of the environment within all wrappers."""
 
     def read(self: Any) -> Any:
         if self._has_reset:
             return getattr(self._inner, name)
         raise AttributeError(name)  # PettingZoo's own look-up follows, which says what is wrong
 
-    return property(read)
+    def write(self: Any, value: Any) -> None:
+        setattr(self._inner, name, value)
+
+    return property(read, write)
 
 
 class _Direct:
@@ -158,13 +161,13 @@ class _Direct:
         self._inner = env.unwrapped
         super().__init__(env, **options)  # type: ignore[call-arg]  # of the wrapper it is mixed into
 
-    agents = _read("agents")
-    agent_selection = _read("agent_selection")
-    rewards = _read("rewards")
-    terminations = _read("terminations")
-    truncations = _read("truncations")
-    infos = _read("infos")
-    _cumulative_rewards = _read("_cumulative_rewards")
+    agents = _inner("agents")
+    agent_selection = _inner("agent_selection")
+    rewards = _inner("rewards")
+    terminations = _inner("terminations")
+    truncations = _inner("truncations")
+    infos = _inner("infos")
+    _cumulative_rewards = _inner("_cumulative_rewards")
 
 
 class _TerminateIllegal(_Direct, wrappers.TerminateIllegalWrapper):  # type: ignore[misc]  # untyped
