@@ -100,10 +100,7 @@ def popcount(bits):  # type: ignore[no-untyped-def]
     x = x - ((x >> 1) & 0x5555555555555555)
     x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
-    x = x + (x >> 8)
-    x = x + (x >> 16)
-    x = x + (x >> 32)
-    return x & 0x7F
+    return (x * 0x0101010101010101 >> 56) & 0x7F  # written so, compilers find the processor's own instruction
 
 
 @kernel

@@ -131,7 +131,9 @@ def kernel(function: _Function) -> _Function:
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__))
     try:
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        # _nrt=False: callers keep the arrays alive, and counting references to each view of a row costs an
+        # atomic operation, some forty a decision. It also makes allocation in a kernel an error.
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
     finally:
         numba.config.CACHE_DIR = previous
     KERNELS.append(compiled)
