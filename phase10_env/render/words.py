@@ -256,6 +256,8 @@ def _owners(game: np.void, labels: Sequence[str], own: str) -> list[str]:
 
 def _on_meld(game: np.void, place: int, high: bool, owners: Sequence[str], both_ends: bool) -> str:
     kind, value = int(game["meld_kind"][place]), int(game["meld_value"][place])
+    if kind == NO_GROUP:  # asked about an action that is not legal
+        return "on a meld that is not there"
     text = f"{owners[place // 2]} {meld_text(kind, value, int(game['meld_high'][place]))}"
     if kind == RUN and both_ends:
         return f"on the {'high' if high else 'low'} end of {text}"

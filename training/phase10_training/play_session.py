@@ -6,7 +6,7 @@ rewritten after each move under a temporary name and then renamed, so a kill at 
 
 import json
 import os
-import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,13 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 from phase10_agents.catalog import load_agent
 
-from phase10_env.actions import ACTION_TEXTS, DRAW, ActionError, parse_action
+from phase10_env.actions import DRAW, ActionError, parse_action
 from phase10_env.decision import Agent, DecisionView
 from phase10_env.game import Game
 from phase10_env.records import RecordError, replay
 from phase10_env.render.facts import TableFacts, table_facts
 from phase10_env.render.steps import Step, game_steps
-from phase10_env.render.words import move_in_words
+from phase10_env.render.words import action_in_words, move_in_words
 from phase10_env.rules.cards import KIND_TEXTS
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.advice import GameViews, Opinion, advise, choose, opinions
@@ -60,18 +60,25 @@ class Move:
     card: str
 
 
-def write_replacing(path: Path, text: str) -> None:
-    """Write a file under a temporary name and rename it, so that it is never there in part."""
+def write_replacing(path: Path, text: str, private: bool = False) -> None:
+    """Write a file under a temporary name and rename it, so that it is never there in part.
+
+    Args:
+        path: the file.
+        text: what it shall hold.
+        private: let only its owner read it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    number, partial = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666)
     try:
-        with os.fdopen(number, "w", encoding="utf-8") as file:
+        with open(number, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
     except BaseException:
-        Path(partial).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 
@@ -176,7 +183,8 @@ class PlaySession:
             raise PlayError(f"{_sentence(str(error))}") from None
         reason = self.game.why_illegal(index)
         if reason is not None:
-            raise PlayError(f"You may not {ACTION_TEXTS[index]}: {reason}.")
+            words = action_in_words(self.game.state, self.game.ruleset, index, self.names)
+            raise PlayError(f"You may not {words}: {reason}.")
         self.take(index)
 
     def run_agent(self) -> None:
@@ -283,7 +291,7 @@ class PlaySession:
 
     def save(self, path: Path, **more: Any) -> None:
         """Write the session to a file, with further entries that the caller needs."""
-        write_replacing(path, json.dumps({**self.to_data(), **more}, indent=1) + "\n")
+        write_replacing(path, json.dumps({**self.to_data(), **more}, indent=1) + "\n", private=True)
 
     @classmethod
     def from_data(cls, data: Any, loader: Loader = load_agent) -> Self:
