@@ -29,7 +29,7 @@ from phase10_env.rules.scoring import has_finished, phases_completed
 from phase10_env.rules.state import GAME, MAX_PLAYERS, RUNNING, TERMINATED, TRUNCATED
 from phase10_env.rules.step import apply, begin_episode, begin_round, start_game
 
-__all__ = ["GameBatch", "RESULT", "game_seeds"]
+__all__ = ["RESULT", "GameBatch", "game_seeds"]
 
 MAX_LEGAL = 64
 """Most actions that can be legal at once: 20 lay-downs, 15 hits, 15 discards and 5 Skips, rounded up."""
@@ -263,8 +263,9 @@ def _play_rows(  # type: ignore[no-untyped-def]
                 game = games[row]
                 key = stream_key(game.seed, game.episode, game.round, AGENT)
                 choice = random_below(key, game.decisions, counts[row])
+                action = np.int64(legal[row, choice])  # as `step` passes it: compiled once
                 _step_row(
-                    game, rules[0], settings[0], equity[0], starts, legal[row, choice], observations, masks,
+                    game, rules[0], settings[0], equity[0], starts, action, observations, masks,
                     legal, counts, seats, rewards, terminations, truncations, equities, results, row,
                 )  # fmt: skip
                 ended += terminations[row] or truncations[row]

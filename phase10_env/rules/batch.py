@@ -6,6 +6,8 @@ each other, so any block of rows may run in any thread.
 
 from __future__ import annotations
 
+import numpy as np
+
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.legal import OK, legal_actions, why_illegal
 from phase10_env.rules.random import AGENT, random_below, stream_key
@@ -78,7 +80,8 @@ def play_random(games, rules, legal, decisions):  # type: ignore[no-untyped-def]
         for _ in range(decisions):
             count = legal_actions(game, rules[0], out)
             key = stream_key(game.seed, game.episode, game.round, AGENT)
-            apply(game, rules[0], out[random_below(key, game.decisions, count)], out)
+            action = np.int64(out[random_below(key, game.decisions, count)])  # one signature of `apply`
+            apply(game, rules[0], action, out)
             if game.status != RUNNING:
                 finished += 1
                 game.episode += 1
@@ -99,7 +102,7 @@ def perft_row(games, rules, row, depth, legal):  # type: ignore[no-untyped-def]
     out = legal[depth]
     count = legal_actions(games[row], rules[0], out)
     for place in range(count):
-        action = out[place]
+        action = np.int64(out[place])
         if action == 0 and games[row].stock_size == 0:
             total += 1
             continue

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from reference import IllegalMoveError
 from rules.choices import STYLES, choose, quick_ruleset, random_ruleset, starved_ruleset
 from rules.duel import Duel, play_duel, play_games
+from rules.effort import effort
 
 from phase10_env import PRESETS, Game, IllegalActionError, RuleSet
 from phase10_env.actions import ACTION_TEXTS
@@ -58,15 +59,15 @@ def test_presets_agree_from_the_first_deal_on(preset: str, players: int) -> None
     mode, other = ("full", "compact")[:: 1 if players % 2 else -1]
     stream = random.Random(players)
     game = Game(players, preset, seed=players, actions=mode)
-    assert play_duel(game, "sensible", stream, decisions=150)["decisions"] == 150
+    assert play_duel(game, "sensible", stream, decisions=effort(150))["decisions"] == effort(150)
     late = late_game(PRESETS[preset], players, players, other)
-    assert play_duel(late, "builder", stream, decisions=150)["decisions"] > 0
+    assert play_duel(late, "builder", stream, decisions=effort(150))["decisions"] > 0
 
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("family", [quick_ruleset, starved_ruleset, random_ruleset])
 def test_whole_games_by_random_rules_agree(family, style: str) -> None:
-    for seed in range(12):
+    for seed in range(effort(12)):
         stream = random.Random(f"{seed} {style}")
         ruleset = family(stream)
         game = Game(ruleset.max_players, ruleset, seed=seed, actions=stream.choice(("full", "compact")))
@@ -160,6 +161,6 @@ class Machine(RuleBasedStateMachine):
 
 
 Machine.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=effort(40), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestAnyCourseOfAGame = Machine.TestCase

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reference import ReferenceGame, spellings
 from rules.choices import STYLES, choose, quick_ruleset, random_ruleset, starved_ruleset
 from rules.duel import model_of
+from rules.effort import effort
 from rules.situations import situation
 
 from phase10_env import PRESETS, Game, GameBatch, IllegalActionError, RuleSet
@@ -24,7 +25,7 @@ from phase10_env.rules.check import Broken, check
 from phase10_env.rules.ruleset import RuleSetError
 from phase10_env.rules.state import DRAW, GAME
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=effort(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def any_rules(seed: int) -> tuple[RuleSet, int]:
@@ -67,7 +68,7 @@ def test_no_invariant_breaks_in_a_whole_game(seed: int, mode: str) -> None:
     ruleset, players = any_rules(seed)
     stream = random.Random(seed)
     game = Game(players, ruleset, seed=seed, actions=mode)
-    for _ in range(400):
+    for _ in range(effort(400)):
         assert check(game.state, ruleset) == Broken.NOTHING
         if game.over:
             break
@@ -93,7 +94,7 @@ ACTION_CARDS = [text.split()[1] for text in ACTION_TEXTS if text.startswith("dis
 def test_i2_until_a_lay_down_the_cards_outside_the_hands_are_the_deck_less_ten_a_player(preset: str) -> None:
     for players in range(2, 7):
         game = Game(players, preset, seed=players)
-        while not any(seat["laid"] for seat in game.position()["seats"]) and game.turn < 40:
+        while not any(seat["laid"] for seat in game.position()["seats"]) and game.turn < effort(40):
             state = game.state[0]
             if game.stage == "draw":
                 in_front = int(state["skipped"].sum()) if game.ruleset.skip_placement == "front" else 0
@@ -309,7 +310,7 @@ def test_i5_the_mask_of_a_batch_is_the_list_of_legal_actions(game: Game) -> None
 
 def play_batch(batch: GameBatch, steps: int) -> GameBatch:
     """Play steps in which each game's choice depends on its own legal actions and decisions alone."""
-    for _ in range(steps):
+    for _ in range(effort(steps)):
         picks = (7 * batch.games["decisions"] + 3) % np.maximum(batch.legal_counts, 1)
         batch.step(batch.legal_actions[np.arange(batch.num_games), picks])
     return batch
@@ -330,16 +331,17 @@ def test_i6_threads_and_batch_size_change_nothing() -> None:
     narrow = play_batch(GameBatch(7, 2, seed=4, first_game=20), 200)
     assert (wide.games[20:27] == narrow.games).all()
     random_steps = GameBatch(33, 2, seed=4, threads=3), GameBatch(33, 2, seed=4)
-    assert random_steps[0].play_random(500) == random_steps[1].play_random(500)
+    assert random_steps[0].play_random(effort(500)) == random_steps[1].play_random(effort(500))
     assert (random_steps[0].games == random_steps[1].games).all()
 
 
 def test_i6_an_episode_does_not_depend_on_the_ones_before() -> None:
     seeds = game_seeds(11, 0, 1)
-    batch = GameBatch(1, 2, "short-5", seeds=seeds)
+    short = RuleSet(phases=["set 2"], max_turns=5)
+    batch = GameBatch(1, 2, short, seeds=seeds, observation=None)
     while batch.games["episode"][0] < 2:
-        play_batch(batch, 1)
-    alone = Game(2, "short-5", seed=int(seeds[0]), episode=2)
+        batch.play_random(1)
+    alone = Game(2, short, seed=int(seeds[0]), episode=2)
     assert alone.position() == Game.from_position(alone.position()).position()
     for field in ("stock", "discard", "hands", "dealer", "to_act"):
         assert (batch.games[0][field] == alone.state[0][field]).all()
@@ -380,7 +382,7 @@ def hand_and_phase(draw: st.DrawFn) -> tuple[RuleSet, str]:
 
 
 @given(hand_and_phase())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_lay_k_takes_the_best_spelling_of_the_tree(case: tuple[RuleSet, str]) -> None:
     rules, hand = case
     game = situation(hand, "G12", rules=rules, discard="G12")
@@ -396,7 +398,7 @@ def test_lay_k_takes_the_best_spelling_of_the_tree(case: tuple[RuleSet, str]) ->
 
 
 @given(hand_and_phase())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(60), deadline=None, suppress_health_check=list(HealthCheck))
 def test_building_reaches_each_spelling_once_and_nothing_else(case: tuple[RuleSet, str]) -> None:
     rules, hand = case
     game = situation(hand, "G12 G11", rules=rules, discard="G10")
