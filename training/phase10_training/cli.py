@@ -47,10 +47,30 @@ COMMANDS: dict[str, CommandEntry] = {
         "many agents, ratings with intervals, report",
         "phase10 tournament random melder greedy aware --deals 500",
     ),
+    "play": CommandEntry(
+        "phase10_training.cli_play:play_command",
+        "play against agents or people, in the terminal or the browser",
+        "phase10 play human aware greedy --web",
+    ),
+    "watch": CommandEntry(
+        "phase10_training.cli_play:watch_command",
+        "watch the newest snapshot of a training run play",
+        "phase10 watch runs/quickstart --against aware",
+    ),
     "replay": CommandEntry(
-        "phase10_training.cli_rules:replay_command",
-        "verify records of games",
-        "phase10 replay games.p10",
+        "phase10_training.cli_play:replay_command",
+        "step through a recorded game, or verify whole files",
+        "phase10 replay games.p10 --verify",
+    ),
+    "explain": CommandEntry(
+        "phase10_training.cli_explain:explain_command",
+        "what an agent thinks of each action of a position",
+        "phase10 explain position.json --agent aware",
+    ),
+    "equity": CommandEntry(
+        "phase10_training.equity_fit:equity_command",
+        "fit the win equity between rounds",
+        "phase10 equity aware --players 4 --out equity-4.json",
     ),
     "rules": CommandEntry(
         "phase10_training.cli_rules:rules_command",

@@ -1,21 +1,19 @@
-"""The commands that need no agent: `legal`, `perft`, `rules` and `replay`; the environment does the work."""
+"""The commands that need no agent: `legal`, `perft` and `rules`; the environment does the work."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import tyro
 
-from phase10_env.command_line import print_legal, print_perft, print_rules, verify_records
+from phase10_env.command_line import print_legal, print_perft, print_rules
 from phase10_training.cli_support import JsonOption
 
 __all__ = [
     "LegalOptions",
     "PerftOptions",
-    "ReplayOptions",
     "RulesOptions",
     "legal_command",
     "perft_command",
-    "replay_command",
     "rules_command",
 ]
 
@@ -79,22 +77,3 @@ class RulesOptions:
 def rules_command(options: RulesOptions) -> int:
     """Run `phase10 rules`."""
     return print_rules(options.preset, options.json.json)
-
-
-@dataclass(frozen=True)
-class ReplayOptions:
-    """Replay and verify every game of some record files; the first wrong line of each is reported.
-
-    Example: phase10 replay games/0000.p10
-    """
-
-    files: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """Records of games (.p10); - is standard input."""
-    json: JsonOption
-    rules: Annotated[str | None, tyro.conf.arg(metavar="PRESET|FILE")] = None
-    """Rules of records that name no preset and do not hold their rules."""
-
-
-def replay_command(options: ReplayOptions) -> int:
-    """Run `phase10 replay`."""
-    return verify_records(options.files, options.rules, options.json.json)

@@ -1,0 +1,56 @@
+"""The command `explain`: what an agent thinks of each legal action of a position."""
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from phase10_agents.explain import explain
+
+from phase10_training.cli_support import JsonOption
+
+__all__ = ["ExplainOptions", "explain_command"]
+
+
+@dataclass(frozen=True)
+class ExplainOptions:
+    """Print what an agent thinks of each legal action of a position, the best first.
+
+    The action it takes is marked with >. Agents without values show only their choice.
+
+    Example: phase10 explain position.json --agent aware
+    """
+
+    position: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="POSITION.json")]
+    """A file with the JSON of a position; - is standard input."""
+    json: JsonOption
+    agent: Annotated[str, tyro.conf.arg(metavar="AGENT")] = "aware"
+    """Whose values: aware, search, checkpoint:runs/x, my_module:MyAgent, ..."""
+
+
+def explain_command(options: ExplainOptions) -> None:
+    """Run `phase10 explain`."""
+    if options.position == "-":
+        text = sys.stdin.read()
+    else:
+        text = Path(options.position).read_text(encoding="utf-8", errors="replace")
+    rows = explain(text, options.agent)
+    if options.json.json:
+        found = [
+            {
+                "action": row.action,
+                "text": row.text,
+                "value": None if math.isnan(row.value) else row.value,
+                "chosen": row.chosen,
+            }
+            for row in rows
+        ]
+        print(json.dumps({"agent": options.agent, "actions": found}, indent=1))
+        return
+    width = max(len(row.text) for row in rows)
+    for row in rows:
+        value = "" if math.isnan(row.value) else f"{row.value:+.4f}"
+        print(f"{'>' if row.chosen else ' '} {row.text:{width}}  {value}".rstrip())
