@@ -1,4 +1,4 @@
-"""Phase 10 for Stable-Baselines3: a native VecEnv with batched action masks, and its models as agents.
+"""Phase 10 for Stable-Baselines3: a native VecEnv with batched action masks, and scaled observations.
 
 Shapes: B environments, D observation entries. Needs stable-baselines3, and sb3-contrib for MaskablePPO.
 
@@ -11,44 +11,25 @@ Shapes: B environments, D observation entries. Needs stable-baselines3, and sb3-
 
 from __future__ import annotations
 
-import os
 import time
-import zipfile
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.utils import obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from phase10_env.decision import DecisionView
 from phase10_env.learner_games import LearnerGames, LearnerOptions
 from phase10_env.observation import Layout
 from phase10_env.rules.table import NUM_ACTIONS
 
-__all__ = [
-    "LAYOUT_DIGEST",
-    "ModelError",
-    "Phase10VecEnv",
-    "SB3Agent",
-    "ScaledObservation",
-    "load_agent",
-    "scaled_policy",
-]
-
-LAYOUT_DIGEST = "phase10_layout"
-"""Attribute of a model, saved with it: the digest of the observations it was trained on."""
+__all__ = ["Phase10VecEnv", "ScaledObservation", "scaled_policy"]
 
 Infos = list[dict[str, Any]]
-
-
-class ModelError(ValueError):
-    """A file that holds no usable Stable-Baselines3 model, or one for other observations."""
 
 
 class Phase10VecEnv(VecEnv):
@@ -209,72 +190,3 @@ def scaled_policy(layout: Layout) -> dict[str, Any]:
         "features_extractor_class": ScaledObservation,
         "features_extractor_kwargs": {"scale": layout.scale.tolist()},
     }
-
-
-class SB3Agent:
-    """A model of sb3-contrib's MaskablePPO as an agent; masks are always passed on.
-
-    Args:
-        model: with a policy whose `predict` takes action masks.
-        name: shown in results.
-        deterministic: take the likeliest action, or draw one.
-    """
-
-    def __init__(self, model: BaseAlgorithm, name: str = "sb3", deterministic: bool = True) -> None:
-        self.model = model
-        self.name = name
-        self.deterministic = deterministic
-
-    def act(self, view: DecisionView) -> npt.NDArray[np.int64]:
-        """Return int[n], an action for each row.
-
-        Raises:
-            ModelError: the model was trained on observations of another size.
-        """
-        expected = self.model.observation_space.shape
-        if view.observations.shape[1:] != expected:
-            raise ModelError(
-                f"model {self.name!r} expects observations of shape {expected}, found "
-                f"{view.observations.shape[1:]}; use it with the number of players and the observation level "
-                "that it was trained with"
-            )
-        known = getattr(self.model, LAYOUT_DIGEST, view.layout.digest)
-        if known != view.layout.digest:
-            raise ModelError(
-                f"model {self.name!r} was trained on observations laid out as {known}, found "
-                f"{view.layout.digest}; train it anew with this version"
-            )
-        predict: Any = self.model.predict  # the maskable one takes masks too
-        actions, _ = predict(
-            view.observations, action_masks=view.action_masks, deterministic=self.deterministic
-        )
-        return np.asarray(actions).astype(np.int64).reshape(-1)
-
-
-def load_agent(path: str | os.PathLike[str]) -> SB3Agent:
-    """Return a model saved by MaskablePPO as an agent (spec `sb3:FILE`).
-
-    A model file can run any code when it is loaded; load only files whose origin you trust.
-
-    Args:
-        path: the .zip file, with or without its ending, or a run folder with `model.zip`.
-
-    Raises:
-        ModelError: there is no such file, or it holds no MaskablePPO model.
-    """
-    from sb3_contrib import MaskablePPO
-
-    text = os.fspath(path)
-    candidates = (os.path.join(text, "model.zip"), text, f"{text}.zip")
-    found = next((name for name in candidates if os.path.isfile(name)), None)
-    if found is None:
-        raise ModelError(f"expected a model saved by MaskablePPO, found no file {text!r}; check the path")
-    if not zipfile.is_zipfile(found):
-        raise ModelError(f"expected a model saved by MaskablePPO, found no zip archive in {found!r}")
-    try:
-        model = MaskablePPO.load(found, device="cpu")
-    except Exception as problem:  # whatever unpickling a damaged or foreign file may raise
-        raise ModelError(
-            f"{found!r} is no model of MaskablePPO that this installation can read ({problem}); train it anew"
-        ) from problem
-    return SB3Agent(model, f"sb3:{text}")

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from phase10_agents.base import AgentError
+from phase10_agents.catalog import load_agent
+from phase10_agents.sb3_agent import SB3Agent, load_sb3_agent, mark_model
 from phase10_training.errors import UsageError
 from phase10_training.metrics import read_metrics
 from phase10_training.sb3 import SB3Settings, train_sb3
@@ -20,14 +23,8 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import VecMonitor
 
 from phase10_env import DecisionView, GameBatch, RuleSet
-from phase10_env.compat.sb3 import (
-    LAYOUT_DIGEST,
-    ModelError,
-    Phase10VecEnv,
-    SB3Agent,
-    load_agent,
-    scaled_policy,
-)
+from phase10_env.compat.sb3 import Phase10VecEnv, scaled_policy
+from phase10_env.rules.state import BUILD
 from phase10_env.vector import Phase10Env
 
 QUICK = RuleSet(name="quick", phases=("set 2",), hand_size=5, max_turns=40, max_rounds=6)
@@ -183,14 +180,14 @@ def test_maskable_ppo_learns_and_its_model_plays_as_an_agent(tmp_path: Path) -> 
     batch = GameBatch(16, ruleset=QUICK, seed=3)
     played = [
         SB3Agent(model),
-        *(load_agent(path) for path in (tmp_path, tmp_path / "model", tmp_path / "model.zip")),
+        *(load_sb3_agent(path) for path in (tmp_path, tmp_path / "model", tmp_path / "model.zip")),
     ]
     for _ in range(20):
         actions = [agent.act(batch.view()) for agent in played]
         assert all((chosen == actions[0]).all() for chosen in actions)
         assert batch.action_masks[np.arange(16), actions[0]].all()
         batch.step(actions[0])
-    assert load_agent(tmp_path).name == f"sb3:{tmp_path}"
+    assert load_agent(f"sb3:{tmp_path}").name == f"sb3:{tmp_path}"
 
 
 def test_the_scaled_policy_sees_entries_near_one() -> None:
@@ -219,34 +216,56 @@ def test_masks_reach_the_policy_whatever_the_model_prefers() -> None:
 def test_a_model_for_other_observations_is_refused() -> None:
     agent = SB3Agent(small_model(make(4)), name="mine")
     with pytest.raises(
-        ModelError, match=r"model 'mine' expects observations of shape \(\d+,\), found \(\d+,\)"
+        AgentError, match=r"agent 'mine' expects observations of shape \(\d+,\), found \(\d+,\)"
     ):
         agent.act(GameBatch(2, num_players=4).view())
-    setattr(agent.model, LAYOUT_DIGEST, "00000000")
-    with pytest.raises(ModelError, match="laid out as 00000000, found"):
-        agent.act(GameBatch(2).view())
+    mark_model(agent.model, "00000000", 2, "full")
+    with pytest.raises(AgentError, match="reads observations of layout 00000000, found"):
+        SB3Agent(agent.model).act(GameBatch(2).view())
+    mark_model(agent.model, GameBatch(2).layout.digest, 3, "full")
+    with pytest.raises(AgentError, match="was trained for 3 players, found 2"):
+        SB3Agent(agent.model).act(GameBatch(2).view())
+
+
+def test_a_model_trained_on_compact_actions_plays_the_same_moves_in_full_mode() -> None:
+    envs = make(4, ruleset="official")
+    model = small_model(envs)
+    mark_model(model, envs.games.batch.layout.digest, 2, "compact")
+    agent = SB3Agent(model)
+    # phases without colours, so that a compact action stands for any colour of its number
+    compact = GameBatch(32, ruleset="short-5", seed=1, actions="compact")
+    full = GameBatch(32, ruleset="short-5", seed=1)
+    for _ in range(60):
+        first, second = agent.act(compact.view()), agent.act(full.view())
+        assert full.action_masks[np.arange(32), second].all()
+        if BUILD in compact.games["stage"] or BUILD in full.games["stage"]:
+            break  # building is spelled differently in the two modes
+        assert (first == second).all()
+        compact.step(first)
+        full.step(second)
+    assert compact.games["decisions"].min() > 3
 
 
 def test_files_that_hold_no_model_are_refused_with_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="found no file"):
-        load_agent(tmp_path / "nothing")
+    with pytest.raises(AgentError, match="found no file"):
+        load_sb3_agent(tmp_path / "nothing")
     (tmp_path / "text.zip").write_text("no model")
-    with pytest.raises(ModelError, match="found no zip archive"):
-        load_agent(tmp_path / "text.zip")
+    with pytest.raises(AgentError, match="found no zip archive"):
+        load_agent(f"sb3:{tmp_path / 'text.zip'}")
     envs = make(2)
     small_model(envs).save(tmp_path / "good")
     data = (tmp_path / "good.zip").read_bytes()
     (tmp_path / "cut.zip").write_bytes(data[: len(data) // 2])
-    with pytest.raises(ModelError, match="found no zip archive"):
-        load_agent(tmp_path / "cut.zip")
+    with pytest.raises(AgentError, match="found no zip archive"):
+        load_sb3_agent(tmp_path / "cut.zip")
     damaged = bytearray(data)
     damaged[len(data) // 3 : len(data) // 3 + 2000] = bytes(2000)
     (tmp_path / "damaged.zip").write_bytes(bytes(damaged))
-    with pytest.raises(ModelError, match="is no model of MaskablePPO that this installation can read"):
-        load_agent(tmp_path / "damaged.zip")
+    with pytest.raises(AgentError, match="is no model of MaskablePPO that this installation can read"):
+        load_sb3_agent(tmp_path / "damaged.zip")
     PPO("MlpPolicy", envs, n_steps=8, batch_size=16, device="cpu").save(tmp_path / "unmasked")
-    with pytest.raises(ModelError, match="is no model of MaskablePPO"):
-        load_agent(tmp_path / "unmasked.zip")
+    with pytest.raises(AgentError, match="is no model of MaskablePPO"):
+        load_sb3_agent(tmp_path / "unmasked.zip")
 
 
 TINY = SB3Settings(
@@ -278,7 +297,8 @@ def test_a_training_run_is_logged_saved_evaluated_and_resumed(tmp_path: Path) ->
     assert {"eval/win_share_random", "time/fps"} <= set(lines[-1])
     assert "train/value_loss" in lines[-1]
     assert list((folder / "tensorboard").iterdir())
-    assert load_agent(folder).act(GameBatch(2, ruleset="short-5").view()).shape == (2,)
+    assert load_agent(f"sb3:{folder}").act(GameBatch(2, ruleset="short-5").view()).shape == (2,)
+    assert load_sb3_agent(folder)._trained_on["actions"] == "compact"
     assert not list(folder.glob(".*"))
 
     with pytest.raises(UsageError, match="already holds a run; go on with --resume"):

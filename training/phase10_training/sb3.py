@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import torch
+from phase10_agents.sb3_agent import SB3Agent, load_sb3_agent, mark_model
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 
-from phase10_env.compat.sb3 import LAYOUT_DIGEST, Phase10VecEnv, SB3Agent, load_agent, scaled_policy
+from phase10_env.compat.sb3 import Phase10VecEnv, scaled_policy
 from phase10_training.cli_support import Interrupted
 from phase10_training.config import build_config, config_to_dict, parse_override
 from phase10_training.errors import UsageError
@@ -176,7 +177,7 @@ def _new_model(settings: SB3Settings, envs: Phase10VecEnv, device: str) -> Maska
         seed=settings.seed % 2**32,
         device=device,
     )
-    setattr(model, LAYOUT_DIGEST, layout.digest)
+    mark_model(model, layout.digest, settings.num_players, settings.actions)
     return model
 
 
@@ -213,7 +214,7 @@ def train_sb3(
     envs.seed(settings.seed)
     model: Any = _new_model(settings, envs, device)
     if resume:
-        load_agent(folder)  # one sentence where the file is damaged
+        load_sb3_agent(folder)  # one sentence where the file is damaged
         model = MaskablePPO.load(folder / MODEL_FILE, env=envs, device=device)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
