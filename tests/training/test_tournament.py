@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from phase10_agents import catalog
+from phase10_agents.base import AgentError
 from phase10_training.blocks import BlockPlan, block_games
 from phase10_training.cli import main
 from phase10_training.config import config_names, load_config
@@ -333,6 +334,29 @@ def test_an_agent_that_fails_does_not_stop_the_others(
     assert write_records(tmp_path / "t", tmp_path / "records") == standings.games
     files = sorted((tmp_path / "records").iterdir())
     assert sum(1 for file in files for _ in replay(file)) == standings.games
+
+
+class ForTwo:
+    """Says that it plays at tables of two only."""
+
+    name = "for-two"
+
+    def act(self, view: Any) -> np.ndarray:
+        if view.num_players != 2:
+            raise AgentError(f"agent 'for-two' was made for 2 players, found {view.num_players}")
+        return view.legal_actions[:, 0].astype(np.int64)
+
+
+def test_an_agent_made_for_another_table_is_an_input_error_not_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(catalog.AGENTS, "for-two", catalog.Entry(lambda parameters: ForTwo()))
+    assert main(f"tournament for-two greedy melder --players 3 --out {tmp_path / 't'}".split()) == 2
+    assert main(["evaluate", "for-two", "--against", "greedy", "--players", "3"]) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err.count("error: agent 'for-two' was made for 2 players, found 3\n") == 2
+    assert not (tmp_path / "t").exists()
 
 
 # ---- records

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from phase10_agents.base import AgentError
 
 from phase10_env.decision import Agent, DecisionView
 
@@ -104,7 +105,11 @@ class GuardedAgent:
         self._stalls = 0
 
     def act(self, view: DecisionView) -> tuple[NDArray[np.int64], dict[int, Problem]]:
-        """Return actions int64[n], legal where there is no problem, and the problems by row."""
+        """Return actions int64[n], legal where there is no problem, and the problems by row.
+
+        Raises:
+            AgentError: the agent cannot play at this table at all.
+        """
         if not self._warm:
             self._warm_up(view)
         out = np.zeros(len(view), np.int64)
@@ -146,6 +151,8 @@ class GuardedAgent:
         except _TimeIsUp:
             problem = Problem("stall", f"no action within {self.time_limit:g} s")
             self._largest = min(self._largest, max(1, count // 2))
+        except AgentError:
+            raise  # the agent says that it is used wrongly, at another table than it was made for
         except Exception as error:
             problem = Problem("crash", f"{type(error).__name__}: {error}"[:500])
         else:

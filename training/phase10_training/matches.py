@@ -10,6 +10,7 @@ An agent may say what it reads with two attributes: `observation` ("full", "basi
 (whether it wants game records); without them it gets everything.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,7 +31,17 @@ from phase10_training.guarded import Fault, GuardedAgent, Problem
 from phase10_training.round_stats import RoundStats, RoundTracker
 from phase10_training.statistics import FloatArray
 
-__all__ = ["FORFEITED", "GameResults", "PlaySettings", "observation_level", "play_games", "win_shares"]
+__all__ = [
+    "FORFEITED",
+    "GameResults",
+    "PlaySettings",
+    "check_table",
+    "observation_level",
+    "play_games",
+    "win_shares",
+]
+
+SECONDS_BETWEEN_NEWS = 2.0
 
 FORFEITED = 3
 """Status of a game that ended by a fault, next to TERMINATED and TRUNCATED."""
@@ -136,6 +147,24 @@ def play_games(
     return _Play(agents, seeds, line_ups, settings).run(progress)
 
 
+def check_table(agents: Sequence[Agent], num_players: int, settings: PlaySettings) -> None:
+    """Ask each agent for one decision, so that one made for another table is known before anything is played.
+
+    Raises:
+        AgentError: the agent cannot play at this table at all.
+    """
+    batch = GameBatch(
+        1,
+        num_players,
+        settings.ruleset,
+        actions=settings.actions,
+        observation=observation_level(agents),
+        auto_reset=False,
+    )
+    for agent in agents:
+        GuardedAgent(agent, settings.time_limit).act(batch.view())
+
+
 class _Play:
     """One batch on its way to the end of every game."""
 
@@ -189,7 +218,7 @@ class _Play:
         batch = self.batch
         rows = np.arange(self.games)
         actions = np.zeros(self.games, np.int64)
-        steps = 0
+        told = time.monotonic()
         while rows.size:
             seats = batch.seats[rows].astype(np.int64)
             kept = self._ask(rows, seats, actions)
@@ -203,8 +232,8 @@ class _Play:
             if self.tracker:
                 self.tracker.after(rows)
             rows = rows[batch.games["status"][rows] == RUNNING]
-            steps += 1
-            if progress and steps % 50 == 0:
+            if progress and time.monotonic() - told > SECONDS_BETWEEN_NEWS:
+                told = time.monotonic()
                 progress(int(self.games - rows.size + self._begun(rows)))
         if progress:
             progress(self.games)

@@ -23,7 +23,7 @@ from phase10_training.blocks import BlockPlan, block_games, play_block
 from phase10_training.errors import UsageError, nearest
 from phase10_training.guarded import GuardedAgent
 from phase10_training.line_ups import LineUp
-from phase10_training.matches import GameResults
+from phase10_training.matches import GameResults, PlaySettings, check_table
 from phase10_training.rules_option import load_rules
 from phase10_training.standings import Standings, make_standings
 from phase10_training.store import ResultStore
@@ -89,8 +89,7 @@ def check_config(config: TournamentConfig) -> RuleSet:
     """
     if len(config.agents) < 2:
         raise UsageError(f"agents expects at least two, found {list(config.agents)}; name more.")
-    for spec in dict.fromkeys(config.agents):
-        load_agent(spec)
+    agents = [load_agent(spec) for spec in dict.fromkeys(config.agents)]
     names = agent_names(config.agents)
     if config.format == "gauntlet":
         for name in config.challengers:
@@ -109,6 +108,7 @@ def check_config(config: TournamentConfig) -> RuleSet:
         )
     ruleset = load_rules(config.rules)
     ruleset.check_players(config.players)
+    check_table(agents, config.players, PlaySettings(ruleset, config.actions, config.time_limit))
     return ruleset
 
 
