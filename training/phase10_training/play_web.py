@@ -6,6 +6,7 @@ by the Origin and Host headers (so no other site can play, nor read by rebinding
 this file, moves by the rules. A seat gets its own view of the table and no other.
 """
 
+import contextlib
 import http.cookies
 import ipaddress
 import json
@@ -121,6 +122,7 @@ class PlayServer:
         self.closing.set()
         threading.Thread(target=self._http.shutdown, daemon=True).start()
         self._http.server_close()
+        self._http.hang_up()
         self.tables.close()
 
     def link(self, table: Table, seat: int) -> str:
@@ -145,7 +147,28 @@ class _HttpServer(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
+        self._open: set[socket.socket] = set()
+        self._open_lock = threading.Lock()
         super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own, and remember it."""
+        with self._open_lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection that has ended."""
+        with self._open_lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End all connections, idle ones too."""
+        with self._open_lock:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log instead of printing; a browser that goes away is no error."""

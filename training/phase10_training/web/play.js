@@ -25,10 +25,9 @@
   async function act(action) {
     if (busy || !state) return null;
     busy = true;
+    say("");
     try {
       const data = await post("play", { action, version: state.version });
-      selected = null;
-      say("");
       take(data);
       return data;
     } catch (problem) {
@@ -50,8 +49,11 @@
     if (state && data.version < state.version) return;
     const fresh = !state || data.version !== state.version;
     state = data;
-    if (fresh) clearHints();
-    if (!data.your_turn || !ownHand().includes(selected)) selected = null;
+    if (fresh) {
+      busy = false; // the news may overtake the answer
+      selected = null;
+      clearHints();
+    }
     show();
   }
   let source = null;
@@ -75,6 +77,7 @@
   const say = (text) => { find("message").textContent = text; };
 
   function show() {
+    document.body.dataset.version = state.version;
     find("join").hidden = !(state.seat === null && state.free.length);
     find("rules-link").href = `/t/${state.table}/rules`;
     if (!state.facts) {
