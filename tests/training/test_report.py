@@ -126,6 +126,8 @@ def test_chosen_games_are_records_that_replay(folder: Path) -> None:
 def test_the_cards_agree_with_the_odds_and_loaded_cards_would_not(folder: Path) -> None:
     data = read_report_data(folder)
     assert min(data.luck_p.values()) > 1e-4
+    assert data.luck[0].hands == data.luck[1].hands
+    assert 30 * 5 <= data.luck[0].hands <= 30 * 25, "the rounds of one game a deal"
     assert set(data.luck_p) == {"Wilds dealt", "Skips dealt", "Wilds drawn", "Skips drawn"}
     from phase10_training.report_data import luck_of_seats
     from phase10_training.store import ResultStore

@@ -51,7 +51,7 @@ class BlockPlan:
     @property
     def tables_per_block(self) -> int:
         """Tables a block."""
-        return max(1, self.block_games // max(len(rotations(line_up)) for line_up in self.line_ups))
+        return max(1, self.block_games // _most_rotations(self))
 
     @property
     def blocks(self) -> int:
@@ -84,7 +84,7 @@ def block_games(plan: BlockPlan, block: int) -> BlockGames:
     (3, [1, 1, 1, 1], [4, 5, 6, 7])
     """
     turned = [rotations(line_up) for line_up in plan.line_ups]
-    most = max(map(len, turned))
+    most = _most_rotations(plan)
     first = block * plan.tables_per_block
     last = min(first + plan.tables_per_block, plan.deals * len(turned))
     number, deal, line_up, seats = [], [], [], []
@@ -114,6 +114,14 @@ def play_block(
     agents: Sequence[Agent] | Sequence[GuardedAgent],
     progress: Callable[[int], None] | None = None,
 ) -> GameResults:
-    """Play the games of a block and return their results, in the order of `block_games`."""
+    """Play the games of a block and return their results, in the order of `block_games`.
+
+    Cards are counted in the first seating of the first line-up only: all others repeat the same deals.
+    """
     games = block_games(plan, block)
-    return play_games(agents, games.seeds, games.seats, block_settings(plan), progress)
+    shown = games.number % STAGE_GAMES % (len(plan.line_ups) * _most_rotations(plan)) == 0
+    return play_games(agents, games.seeds, games.seats, block_settings(plan), progress, shown)
+
+
+def _most_rotations(plan: BlockPlan) -> int:
+    return max(len(rotations(line_up)) for line_up in plan.line_ups)

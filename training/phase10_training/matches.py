@@ -124,6 +124,7 @@ def play_games(
     line_ups: ArrayLike,
     settings: PlaySettings,
     progress: Callable[[int], None] | None = None,
+    shown: NDArray[np.bool_] | None = None,
 ) -> GameResults:
     """Play G whole games to their end and return their results.
 
@@ -133,6 +134,7 @@ def play_games(
         line_ups: `[G, P]` agent index of each seat.
         settings: how to play.
         progress: called now and then with the number of games played so far, unfinished ones in part.
+        shown: `[G]`, the games whose cards are counted (RoundTracker).
 
     Raises:
         UsageError: shapes that do not fit, or an index without an agent.
@@ -144,7 +146,7 @@ def play_games(
     >>> results.share.sum(axis=1).tolist()
     [1.0, 1.0]
     """
-    return _Play(agents, seeds, line_ups, settings).run(progress)
+    return _Play(agents, seeds, line_ups, settings, shown).run(progress)
 
 
 def check_table(agents: Sequence[Agent], num_players: int, settings: PlaySettings) -> None:
@@ -174,6 +176,7 @@ class _Play:
         seeds: ArrayLike,
         line_ups: ArrayLike,
         settings: PlaySettings,
+        shown: NDArray[np.bool_] | None,
     ) -> None:
         self.settings = settings
         self.line_ups = np.asarray(line_ups, dtype=np.int64)
@@ -212,7 +215,9 @@ class _Play:
         self.illegal = np.zeros(shape, np.int8)
         self.faults: list[Fault] = []
         self.log: list[tuple[NDArray[np.int64], NDArray[np.uint8]]] = []
-        self.tracker = RoundTracker(self.batch, self.line_ups, len(agents)) if settings.track_rounds else None
+        self.tracker = (
+            RoundTracker(self.batch, self.line_ups, len(agents), shown) if settings.track_rounds else None
+        )
 
     def run(self, progress: Callable[[int], None] | None) -> GameResults:
         batch = self.batch

@@ -90,20 +90,35 @@ class RoundStats:
 class RoundTracker:
     """Watch a batch whose games are stepped without auto-reset: call `before` and `after` each step.
 
+    Args:
+        batch: the games, just dealt.
+        line_ups: int64[G, P], agent of each seat.
+        agents: A.
+        shown: bool[G], the games whose hands and draws are counted; the games of one deal repeat each other's
+            cards, so one of them is enough. None: the first game of each seed.
+
     Attributes:
-        stats: the counts; hands and draws only of the first game of each deal (its others repeat the cards).
+        stats: the counts; hands and draws only of the games `shown`.
         luck: float64[G, P, len(LUCK)], cards above expectation so far.
     """
 
-    def __init__(self, batch: GameBatch, line_ups: NDArray[np.int64], agents: int) -> None:
+    def __init__(
+        self,
+        batch: GameBatch,
+        line_ups: NDArray[np.int64],
+        agents: int,
+        shown: NDArray[np.bool_] | None = None,
+    ) -> None:
         self._batch = batch
         self._games: Any = batch.games
         self._line_ups = line_ups
         games, players = line_ups.shape
         self.stats = RoundStats.empty(agents, players)
         self.luck = np.zeros((games, players, len(LUCK)))
-        self._first_of_deal = np.zeros(games, np.bool_)
-        self._first_of_deal[np.unique(self._games["seed"], return_index=True)[1]] = True
+        if shown is None:
+            shown = np.zeros(games, np.bool_)
+            shown[np.unique(self._games["seed"], return_index=True)[1]] = True
+        self._shown = shown
         self._phase = np.zeros((games, players), np.int64)
         self._counted = np.zeros((games, players), np.bool_)
         self._deck = self._deck_counts()
@@ -136,7 +151,7 @@ class RoundTracker:
             self.luck[rows, :, which] += held - sizes * self._deck[which] / self._deck[2]
             counts = self.stats.dealt_skips if which else self.stats.dealt_wilds
             for seat in range(players):
-                here = self._first_of_deal[rows] & (sizes[:, seat] > 0)
+                here = self._shown[rows] & (sizes[:, seat] > 0)
                 counts[seat] += np.bincount(np.minimum(held[here, seat], MAX_WILDS - 1), minlength=MAX_WILDS)
 
     def before(self, rows: NDArray[np.int64], seats: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
@@ -161,7 +176,7 @@ class RoundTracker:
         if self._rows.size:
             drawn = self._games["hands"][self._rows, self._seats][:, list(SPECIAL)] - self._held
             self.luck[self._rows, self._seats, 2:] += drawn - self._odds
-            shown = self._first_of_deal[self._rows]
+            shown = self._shown[self._rows]
             parts = np.stack([drawn, self._odds, self._odds * (1.0 - self._odds)], axis=2)
             np.add.at(self.stats.drawn, self._seats[shown], parts[shown])
         ended = rows[self._games["round_over"][rows] == 1]

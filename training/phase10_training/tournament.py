@@ -64,7 +64,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     actions: Literal["full", "compact"] = "full"
     time_limit: Annotated[float, msgspec.Meta(gt=0)] = 30.0
     resamples: Annotated[int, msgspec.Meta(ge=2)] = 1000
-    block_games: Positive = 512
+    block_games: Positive = 1024
 
 
 def agent_names(specs: Sequence[str]) -> tuple[str, ...]:
