@@ -24,7 +24,9 @@ __all__ = ["check_agent", "check_ruleset", "redeal_hidden"]
 _CLOSE_LOOK = 5  # every so many decisions an agent is asked the same again in other ways
 
 
-def redeal_hidden(games: npt.NDArray[np.void], ruleset: RuleSet, rng: np.random.Generator) -> npt.NDArray[np.void]:
+def redeal_hidden(
+    games: npt.NDArray[np.void], ruleset: RuleSet, rng: np.random.Generator
+) -> npt.NDArray[np.void]:
     """Return copies of games in which all that is hidden from the seat to act is dealt anew.
 
     What that seat knows stays: its hand, melds, discard pile, cards known to be in other hands, Skips in front of
@@ -109,7 +111,9 @@ class _Witness:
             )
             return None
         if not np.issubdtype(actions.dtype, np.integer):
-            self.complain("dtype", f"act returned dtype {actions.dtype}: expected integers, the action indices")
+            self.complain(
+                "dtype", f"act returned dtype {actions.dtype}: expected integers, the action indices"
+            )
             return None
         chosen: npt.NDArray[np.int64] = actions.astype(np.int64)
         masks = before["action_masks"]
@@ -297,15 +301,21 @@ def check_ruleset(
         broken = Broken.NOTHING
         for turn in range(decisions):
             broken |= check(batch.games, rules)
-            places = [random_below(key, turn * num_games + row, int(n)) for row, n in enumerate(batch.legal_counts)]
+            places = [
+                random_below(key, turn * num_games + row, int(n)) for row, n in enumerate(batch.legal_counts)
+            ]
             batch.step(batch.legal_actions[np.arange(num_games), places])
             over = batch.terminations | batch.truncations
             ended += int(over.sum())
             truncated += int((batch.results["status"][over] == TRUNCATED).sum())
-        out += [f"with {players} players {text} ({flag.name})" for flag, text in _MEANINGS.items() if flag & broken]
-        if ended and truncated == ended:
+        out += [
+            f"with {players} players {text} ({flag.name})"
+            for flag, text in _MEANINGS.items()
+            if flag & broken
+        ]
+        if 2 * truncated > ended:
             out.append(
-                f"with {players} players all {ended} random games ended at the caps of {rules.max_turns} turns a "
-                f"round and {rules.max_rounds} rounds: raise max_turns, or ask for less in the phases"
+                f"with {players} players {truncated} of {ended} random games ended at the caps of {rules.max_turns} "
+                f"turns a round and {rules.max_rounds} rounds: raise max_turns, or ask for less in the phases"
             )
     return out

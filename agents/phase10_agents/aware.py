@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phase10_agents.hand_value import count_unseen, gain_of, hand_changes, loss_of
+from phase10_agents.hand_value import ALL_ASKED, count_unseen, gain_of, hand_changes, loss_of
 from phase10_agents.moves import (
     best_place,
     canonical_symbol,
@@ -57,10 +57,11 @@ def draw_worths(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
     if game.laid[game.to_act]:
         return 0.0, 1.0 if (hit_set(game, rules) >> top) & 1 else -1.0
     count_unseen(game, rules, weights, scratch)
-    hand_changes(game, rules, True, weights, scratch)
-    gain = gain_of(top, scratch)
-    if gain <= 0.0:
+    hand_changes(game, rules, True, 1 << (top % NUMBERS), weights, scratch)
+    if gain_of(top, scratch) <= 0.0:
         return 0.0, -1.0
+    hand_changes(game, rules, True, ALL_ASKED, weights, scratch)
+    gain = gain_of(top, scratch)
     return _expected_gain(scratch), gain - weights.shown
 
 
@@ -203,19 +204,18 @@ def prepare_discards(game, rules, weights, scratch):  # type: ignore[no-untyped-
     """Reckon what `discard_score` needs and return it: what fits the table, what nearly does, receiver, urgency."""
     if not game.laid[game.to_act]:
         count_unseen(game, rules, weights, scratch)
-        hand_changes(game, rules, False, weights, scratch)
+        hand_changes(game, rules, False, ALL_ASKED, weights, scratch)
     return _fits_table(game), _near_ends(game), _receiver(game, rules), _urgency(game, rules, weights)
 
 
 @kernel
-def _discard_action(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
+def _best_discard(game, rules, fits, near, receiver, urgency, weights, scratch):  # type: ignore[no-untyped-def]
     kinds = discard_kinds(game, rules)
     left = kinds & NATURALS
     if left == 0:
         return table.DISCARD + WILD
     chosen = lowest_bit(left)
     if left & (left - 1) != 0:
-        fits, near, receiver, urgency = prepare_discards(game, rules, weights, scratch)
         best = -1e9
         while left != 0:
             kind = lowest_bit(left)
@@ -254,14 +254,16 @@ def aware_action(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
         return np.int64(best_place(game, rules))
     if game.stage == BUILD:
         return np.int64(canonical_symbol(game, rules))
-    lay = lay_down_action(game, rules)
-    if lay >= 0:
-        return np.int64(lay)
     hits = hit_kinds(game, rules)
     if hits != 0:
         return np.int64(next_hit(game, rules, hits))
+    fits, near, receiver, urgency = prepare_discards(game, rules, weights, scratch)
+    if not game.laid[game.to_act] and scratch.distance == 0:
+        lay = lay_down_action(game, rules)
+        if lay >= 0:
+            return np.int64(lay)
     if game.hands[game.to_act, SKIP] > 0:
         skip = _skip_action(game, rules)
         if skip >= 0:
             return np.int64(skip)
-    return np.int64(_discard_action(game, rules, weights, scratch))
+    return np.int64(_best_discard(game, rules, fits, near, receiver, urgency, weights, scratch))

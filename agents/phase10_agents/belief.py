@@ -3,7 +3,8 @@
 A uniformly sampled hand is as far from its phase as a fresh deal, while its owner has drawn, chosen and discarded
 for some turns and holds on to what helps. For each turn a seat has had, one hidden card is looked at and swapped
 for a useless one where it brings the hand nearer to the phase, but never so near that it would have been laid
-down. A seat that has laid down has hit what it could, so cards that fit the table are swapped for others. Everything public stays as it is.
+down. A seat that has laid down has hit what it could, so cards that fit the table are swapped for others.
+Everything public stays as it is.
 """
 
 from __future__ import annotations

@@ -52,8 +52,12 @@ def _search(parameters: dict[str, str]) -> Agent:
     )
     base = _inner(parameters.get("base", "aware"), "base")
     playout = parameters.get("playout", "aware")
-    name = "search" + "".join(f"{',' if i else ':'}{key}={value}" for i, (key, value) in enumerate(parameters.items()))
-    return Search(base, playout if policy_number(playout) >= 0 else _inner(playout, "playout"), settings, name=name)
+    name = "search" + "".join(
+        f"{',' if i else ':'}{key}={value}" for i, (key, value) in enumerate(parameters.items())
+    )
+    return Search(
+        base, playout if policy_number(playout) >= 0 else _inner(playout, "playout"), settings, name=name
+    )
 
 
 def _inner(spec: str, role: str) -> Agent:
@@ -74,8 +78,8 @@ def _champion(parameters: dict[str, str]) -> Agent:
 
 
 def _sb3(parameters: dict[str, str]) -> Agent:
-    compat = importlib.import_module("phase10_env.compat.sb3")  # brings stable-baselines3
-    return compat.load_agent(parameters[""])  # type: ignore[no-any-return]
+    models = importlib.import_module("phase10_agents.sb3_agent")  # brings stable-baselines3
+    return models.load_sb3_agent(parameters[""])  # type: ignore[no-any-return]
 
 
 AGENTS: dict[str, Entry] = {
@@ -122,7 +126,9 @@ def _own_agent(module_name: str, class_name: str) -> Agent:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise AgentError(f"module {module_name!r} needs {error.name!r}, which is not installed") from error
+            raise AgentError(
+                f"module {module_name!r} needs {error.name!r}, which is not installed"
+            ) from error
         known = nearest(module_name, AGENTS)
         raise AgentError(
             f"agent {module_name!r} is not known and no module has that name: {known}; an agent of your own is "
@@ -131,7 +137,10 @@ def _own_agent(module_name: str, class_name: str) -> Agent:
     if not hasattr(module, class_name):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise AgentError(f"module {module_name!r} has no {class_name!r}: {nearest(class_name, names)}")
-    agent = getattr(module, class_name)()
+    try:
+        agent = getattr(module, class_name)()
+    except Exception as error:
+        raise AgentError(f"{module_name}:{class_name} could not be made: {error}") from error
     if not isinstance(agent, Agent):
         raise AgentError(
             f"{module_name}:{class_name} is not an agent: it needs a 'name' and a method 'act(view)' that returns "
@@ -157,7 +166,7 @@ def load_agent(spec: str) -> Agent:
     Traceback (most recent call last):
     phase10_agents.base.AgentError: unknown agent 'gredy': the nearest is 'greedy'
     """
-    if not isinstance(spec, str) or not spec.strip():
+    if not spec.strip():
         raise AgentError(f"expected an agent such as 'greedy' or 'greedy:epsilon=0.1', found {spec!r}")
     name, colon, rest = spec.strip().partition(":")
     entry = AGENTS.get(name)

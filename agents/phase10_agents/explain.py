@@ -53,7 +53,7 @@ def explain_batch(batch: GameBatch, agent: Agent) -> list[list[ActionValue]]:
             )
             for action in legal
         ]
-        rows.sort(key=lambda found: (-math.inf if math.isnan(found.value) else found.value), reverse=True)
+        rows.sort(key=lambda found: -math.inf if math.isnan(found.value) else found.value, reverse=True)
         out.append(rows)
     return out
 
@@ -81,5 +81,7 @@ def explain(position: Mapping[str, Any] | str, agent: str | Agent = "aware") -> 
     batch.games[:] = record
     batch.refresh()
     if batch.games["status"][0] != RUNNING:
-        raise ValueError("the game of this position is over: nobody is to act, so there is nothing to explain")
+        raise ValueError(
+            "the game of this position is over: nobody is to act, so there is nothing to explain"
+        )
     return explain_batch(batch, player)[0]

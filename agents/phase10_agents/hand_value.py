@@ -21,10 +21,12 @@ from phase10_env.rules.cards import KINDS, NUMBERS, SKIP, WILD
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.lay_downs import declarations
 from phase10_env.rules.legal import is_open_phase
-from phase10_env.rules.phases import COLOUR_GROUP, NO_GROUP, PLACE_FRONT, RUN, SET
+from phase10_env.rules.phases import NO_GROUP, PLACE_FRONT, RUN, SET
 
-__all__ = ["count_unseen", "gain_of", "hand_changes", "loss_of"]
+__all__ = ["ALL_ASKED", "count_unseen", "gain_of", "hand_changes", "loss_of"]
 
+ALL_ASKED = 0x1FFF
+_WILD_ASKED = 1 << 12
 _SLACK = 1  # targets so many cards behind the nearest still count
 _SPARE_OUTS = 0.3  # stands for the outs of a number none of which is left
 _MIXED_GAIN = 0.5
@@ -60,7 +62,10 @@ def count_unseen(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
     skips = 0
     for kind in range(WILD, KINDS):
         unseen = (
-            rules.deck_counts[kind] - game.hands[seat, kind] - game.table_counts[kind] - game.pile_counts[kind]
+            rules.deck_counts[kind]
+            - game.hands[seat, kind]
+            - game.table_counts[kind]
+            - game.pile_counts[kind]
         )
         for other in range(game.num_players):
             if other != seat:
@@ -192,10 +197,11 @@ def _set_and_run(set_size, run_size, numbers, wilds, more, weights, scratch):  #
             if more:
                 if gaps + lacks <= wilds:
                     continue
-                scratch.wild_change += (
-                    _set_run_worth(lacks, outs, gaps, waits, wilds + 1, weights, scratch) - worth
-                )
-                if lacks > 0 and not (inside and count == 0):
+                if scratch.asked & _WILD_ASKED:
+                    scratch.wild_change += (
+                        _set_run_worth(lacks, outs, gaps, waits, wilds + 1, weights, scratch) - worth
+                    )
+                if lacks > 0 and not (inside and count == 0) and (scratch.asked >> number) & 1:
                     scratch.change[number] += (
                         _set_run_worth(lacks - 1, outs, gaps, waits, wilds, weights, scratch) - worth
                     )
@@ -206,7 +212,7 @@ def _set_and_run(set_size, run_size, numbers, wilds, more, weights, scratch):  #
             for other in range(low, low + run_size):
                 held = _count(numbers, other)
                 wait = scratch.wait[other]
-                if more and held == 0:
+                if more and held == 0 and (scratch.asked >> other) & 1:
                     scratch.change[other] += (
                         _set_run_worth(lacks, outs, gaps - 1, waits - wait, wilds, weights, scratch) - worth
                     )
@@ -226,9 +232,7 @@ def _two_sets(size0, size1, numbers, wilds, more, weights, scratch):  # type: ig
         nearest = min(nearest, max(0, size0 + size1 - count0))
         for second in range(first + 1 if like else 0, NUMBERS):
             if second != first:
-                nearest = min(
-                    nearest, max(0, size0 - count0) + max(0, size1 - _count(numbers, second))
-                )
+                nearest = min(nearest, max(0, size0 - count0) + max(0, size1 - _count(numbers, second)))
     limit = max(nearest, wilds) + _SLACK
     for first in range(NUMBERS):
         for second in range(first if like else 0, NUMBERS):
@@ -247,14 +251,15 @@ def _two_sets(size0, size1, numbers, wilds, more, weights, scratch):  # type: ig
             if more:
                 if lacks0 + lacks1 <= wilds:
                     continue
-                scratch.wild_change += (
-                    _two_likes_worth(lacks0, outs0, lacks1, outs1, wilds + 1, weights, scratch) - worth
-                )
-                if lacks0 > 0:
+                if scratch.asked & _WILD_ASKED:
+                    scratch.wild_change += (
+                        _two_likes_worth(lacks0, outs0, lacks1, outs1, wilds + 1, weights, scratch) - worth
+                    )
+                if lacks0 > 0 and (scratch.asked >> first) & 1:
                     scratch.change[first] += (
                         _two_likes_worth(lacks0 - 1, outs0, lacks1, outs1, wilds, weights, scratch) - worth
                     )
-                if lacks1 > 0:
+                if lacks1 > 0 and (scratch.asked >> second) & 1:
                     scratch.change[second] += (
                         _two_likes_worth(lacks0, outs0, lacks1 - 1, outs1, wilds, weights, scratch) - worth
                     )
@@ -283,14 +288,14 @@ def _one_run(size, numbers, wilds, more, weights, scratch):  # type: ignore[no-u
         waits = _waits(numbers, low, size, scratch)
         worth = np.exp(-weights.discount * _run_turns(gaps, wilds, waits, scratch))
         scratch.value += worth
-        if more and gaps > wilds:
+        if more and gaps > wilds and scratch.asked & _WILD_ASKED:
             scratch.wild_change += (
                 np.exp(-weights.discount * _run_turns(gaps, wilds + 1, waits, scratch)) - worth
             )
         for number in range(low, low + size):
             held = _count(numbers, number)
             wait = scratch.wait[number]
-            if more and held == 0 and gaps > wilds:
+            if more and held == 0 and gaps > wilds and (scratch.asked >> number) & 1:
                 turns = _run_turns(gaps - 1, wilds, waits - wait, scratch)
                 scratch.change[number] += np.exp(-weights.discount * turns) - worth
             elif not more and held == 1:
@@ -316,7 +321,9 @@ def _one_like(group_kind, size, numbers, colours, wilds, more, weights, scratch)
         scratch.value += worth
         change = 0.0
         if more and lacks > wilds:
-            change = np.exp(-weights.discount * _like_turns(lacks - wilds - 1, outs, weights, scratch)) - worth
+            change = (
+                np.exp(-weights.discount * _like_turns(lacks - wilds - 1, outs, weights, scratch)) - worth
+            )
             scratch.wild_change += change
         elif not more and 0 < count <= size:
             turns = _like_turns(lacks + 1 - wilds, outs, weights, scratch)
@@ -354,11 +361,13 @@ def _phase_changes(game, rules, phase, more, weights, scratch):  # type: ignore[
 
 
 @kernel
-def hand_changes(game, rules, more, weights, scratch):  # type: ignore[no-untyped-def]
+def hand_changes(game, rules, more, asked, weights, scratch):  # type: ignore[no-untyped-def]
     """Write the worth of the hand of the seat to act and its changes by one card more (or less) of each number.
 
-    `count_unseen` comes first. The changes are not negative.
+    `count_unseen` comes first. The changes are not negative. `asked` (a bit set, 0-11 for the numbers 1-12, 12 for
+    the Wild; ALL_ASKED) spares the work on gains that nobody wants to know.
     """
+    scratch.asked = asked
     scratch.value = 1e-12
     scratch.wild_change = 0.0
     scratch.mixed = 0

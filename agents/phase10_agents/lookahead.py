@@ -18,8 +18,18 @@ from phase10_env.rules.random import random_bits
 from phase10_env.rules.state import RUNNING
 from phase10_env.rules.step import apply
 
-__all__ = ["colours_count", "drop_losers", "gated_choice", "paired_score", "play_samples", "round_worth", "worths_of"]
+__all__ = [
+    "colours_count",
+    "drop_losers",
+    "gated_choice",
+    "paired_score",
+    "play_samples",
+    "round_worth",
+    "worths_of",
+]
 
+LEAST_LEAD = 0.004
+"""Lead in win equity that is worth searching for."""
 POINT_WORTH = 0.0004
 """Worth of a penalty point that the others have more than the seat; small beside any phase."""
 
@@ -45,7 +55,9 @@ def worths_of(games, rules, equity, seat, shares, out):  # type: ignore[no-untyp
 
 
 @kernel
-def play_samples(known, rules, equity, policies, weights, scratch, games, actions, alive, effort, first, last, key, values):  # type: ignore[no-untyped-def]
+def play_samples(  # type: ignore[no-untyped-def]
+    known, rules, equity, policies, weights, scratch, games, actions, alive, effort, first, last, key, values
+):
     """Play the candidates that are still in on the samples first ... last - 1, to the end of the round.
 
     `known` GAME[1] is what the seat to act knows; `games` GAME[2] and `scratch` SCRATCH[1] are written on;
@@ -91,12 +103,16 @@ def paired_score(values, candidate, base, samples):  # type: ignore[no-untyped-d
 
 @kernel
 def drop_losers(values, alive, samples):  # type: ignore[no-untyped-def]
-    """Drop each candidate that is more than one standard error behind the first; return how many are left."""
+    """Drop candidates that are behind the first, or as good as equal to it; return how many are left.
+
+    Behind: half a standard error below it. As good as equal: two standard errors would not make it LEAST_LEAD
+    better, so the rest of the budget is better spent on others.
+    """
     left = 0
     for candidate in range(len(alive)):
         if candidate > 0 and alive[candidate]:
             mean, error = paired_score(values, candidate, 0, samples)
-            if mean + error < 0.0:
+            if mean + 0.5 * error < 0.0 or mean + 2.0 * error < LEAST_LEAD:
                 alive[candidate] = False
         left += alive[candidate]
     return left
@@ -104,7 +120,7 @@ def drop_losers(values, alive, samples):  # type: ignore[no-untyped-def]
 
 @kernel
 def gated_choice(values, alive, samples, gate):  # type: ignore[no-untyped-def]
-    """Return the candidate with the best mean among those ahead of the first by `gate` standard errors, else 0."""
+    """Return the best candidate still in, if `gate` standard errors ahead of the first, else 0."""
     best = 0
     lead = 0.0
     for candidate in range(1, len(alive)):

@@ -10,7 +10,13 @@ from phase10_env.rules import table
 from phase10_env.rules.cards import NATURALS, NO_CARD, NUMBERS, SKIP_BIT, WILD, lowest_bit
 from phase10_env.rules.deal import next_active
 from phase10_env.rules.kernel import kernel
-from phase10_env.rules.lay_downs import can_lay, finish_canonically, group_in_hand, number_count, take_back_card
+from phase10_env.rules.lay_downs import (
+    can_lay,
+    finish_canonically,
+    group_in_hand,
+    number_count,
+    take_back_card,
+)
 from phase10_env.rules.legal import colours_matter, is_open_phase
 from phase10_env.rules.melds import HIGH_END, LOW_END, hit_set, meld_ends, meld_in_reach
 from phase10_env.rules.phases import COLOUR_GROUP, OUT_DISCARD, RUN, TARGET_NEXT
@@ -107,8 +113,10 @@ def canonical_symbol(game, rules):  # type: ignore[no-untyped-def]
         action = table.NUMBER + game.declared[group] - 1
     while game.placed_sizes[1] > size1:
         take_back_card(game, 1)
+        game.placed[1, game.placed_sizes[1]] = 0
     while game.placed_sizes[0] > size0:
         take_back_card(game, 0)
+        game.placed[0, game.placed_sizes[0]] = 0
     game.declared[0] = declared0
     game.declared[1] = declared1
     return action

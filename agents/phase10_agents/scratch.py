@@ -19,6 +19,7 @@ SCRATCH = np.dtype(
         ("change", np.float64, (12,)),  # change of that worth by a card more, or less, of a number
         ("colour_change", np.float64, (4,)),  # likewise of a colour
         ("wild_change", np.float64),
+        ("asked", np.int64),  # numbers and Wild whose gain is asked for, as a bit set
         ("mixed", np.int64),  # kinds that matter to phases without numbers of their own to reckon with
         ("distance", np.int64),  # cards missing for the nearest phase
         ("shares", np.float64, (6,)),  # win equities

@@ -22,8 +22,12 @@ from phase10_env.rules.state import GAME, MAX_PLAYERS
 
 __all__ = ["Search", "SearchSettings"]
 
-BLOCKS = 4
+BLOCKS = 8
 """Elimination rounds: after each block of samples the candidates that are clearly behind drop out."""
+_LEAST_BLOCK = 16
+_CLEAR_DRAW = (
+    0.9  # a draw is not searched where the base policy values it so much higher; it hardly ever errs
+)
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,8 @@ class SearchSettings:
 
     playouts: int = 64
     milliseconds: float = 0.0
-    gate: float = 2.0
-    candidates: int = 6
+    gate: float = 1.75
+    candidates: int = 4
     effort: float = 1.0
     threads: int = 1
 
@@ -125,6 +129,8 @@ class Search:
         others = [a for a in legal if a != base and not table.LAY <= a < table.ONTO]
         if worths is not None:
             others.sort(key=lambda action: -worths[action])
+            if base <= table.TAKE and others and worths[base] - worths[others[0]] > _CLEAR_DRAW:
+                return np.array([base])
         if not colours_count(view.information, view.ruleset.record, row):
             others = _one_of_each_number(base, others)
         return np.array([base, *others[: self.settings.candidates - 1]], np.int64)
@@ -133,7 +139,7 @@ class Search:
         """Return the best of the candidates of a row; the first is the base policy's."""
         start = time.perf_counter()
         timed = self.settings.milliseconds > 0
-        step = 16 if timed else max(1, -(-self.settings.playouts // BLOCKS))
+        step = _LEAST_BLOCK if timed else max(_LEAST_BLOCK, -(-self.settings.playouts // BLOCKS))
         most = 1 << 14 if timed else self.settings.playouts
         values = np.zeros((len(actions), min(most, 1024)))
         alive = np.ones(len(actions), np.bool_)
@@ -182,7 +188,17 @@ class Search:
             )
         else:
             play_with_agent(
-                self.playout, view, known, equity, actions, alive, self.settings.effort, first, last, view.random[row], values
+                self.playout,
+                view,
+                known,
+                equity,
+                actions,
+                alive,
+                self.settings.effort,
+                first,
+                last,
+                view.random[row],
+                values,
             )
 
 

@@ -6,8 +6,6 @@ score. The best value belongs to the action that the policy takes. Random polici
 
 from __future__ import annotations
 
-import numpy as np
-
 from phase10_agents.aware import discard_score, draw_worths, prepare_discards
 from phase10_agents.greedy import greedy_worth
 from phase10_agents.policies import EXPECTED_TURNS, GREEDY, policy_action
@@ -55,9 +53,7 @@ def _discard_values(game, rules, policy, weights, scratch, legal, count, out):  
         if kind == WILD:
             out[action] = _WILD_LAST
         elif policy >= EXPECTED_TURNS:
-            out[action] = discard_score(
-                game, rules, kind, fits, near, receiver, urgency, weights, scratch
-            )
+            out[action] = discard_score(game, rules, kind, fits, near, receiver, urgency, weights, scratch)
         else:
             out[action] = greedy_worth(kind, outside)
 

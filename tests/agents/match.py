@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from phase10_agents.base import Agent
+
 from phase10_env import GameBatch, RuleSet
 from phase10_env.game_batch import game_seeds
 
@@ -49,7 +49,9 @@ def play_match(
         batch.step(actions)
     ranks = batch.results["rank"][:, :players]
     winners = ranks == 1
-    shares = np.where(winners.any(1, keepdims=True), winners / np.maximum(winners.sum(1, keepdims=True), 1), 1 / players)
+    shares = np.where(
+        winners.any(1, keepdims=True), winners / np.maximum(winners.sum(1, keepdims=True), 1), 1 / players
+    )
     own = shares[np.arange(len(shares)), (-rotation) % players]
     return own.reshape(deals, players).mean(1), batch
 
