@@ -10,17 +10,14 @@ import numpy as np
 
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.legal import OK, legal_actions, why_illegal
-from phase10_env.rules.random import AGENT, random_below, stream_key
 from phase10_env.rules.state import RUNNING
-from phase10_env.rules.step import apply, begin_episode, begin_round, settle, start_game
+from phase10_env.rules.step import apply, settle, start_game
 
 __all__ = [
     "apply_row",
-    "begin_round_row",
     "explain_row",
     "list_legal",
     "perft_row",
-    "play_random",
     "settle_row",
     "start_games",
 ]
@@ -31,13 +28,6 @@ def start_games(games, rules, first, last):  # type: ignore[no-untyped-def]
     """Start a new whole game on each row first ... last - 1."""
     for row in range(first, last):
         start_game(games[row], rules[0])
-
-
-@kernel
-def begin_round_row(games, rules, row):  # type: ignore[no-untyped-def]
-    """Deal a first round on a row whose phases, scores and dealer are set."""
-    begin_episode(games[row])
-    begin_round(games[row], rules[0])
 
 
 @kernel
@@ -65,28 +55,6 @@ def explain_row(games, rules, row, action):  # type: ignore[no-untyped-def]
 def list_legal(games, rules, row, out):  # type: ignore[no-untyped-def]
     """Write the legal actions of a row and return their number."""
     return legal_actions(games[row], rules[0], out)
-
-
-@kernel
-def play_random(games, rules, legal, decisions):  # type: ignore[no-untyped-def]
-    """Play uniformly random legal actions on every row, without observations; return the games finished.
-
-    Finished games start anew. `legal` uint8[B, 165] is scratch.
-    """
-    finished = 0
-    for row in range(len(games)):
-        game = games[row]
-        out = legal[row]
-        for _ in range(decisions):
-            count = legal_actions(game, rules[0], out)
-            key = stream_key(game.seed, game.episode, game.round, AGENT)
-            action = np.int64(out[random_below(key, game.decisions, count)])  # one signature of `apply`
-            apply(game, rules[0], action, out)
-            if game.status != RUNNING:
-                finished += 1
-                game.episode += 1
-                start_game(game, rules[0])
-    return finished
 
 
 @kernel

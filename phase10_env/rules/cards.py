@@ -20,10 +20,8 @@ __all__ = [
     "SKIP",
     "STANDARD_DECK",
     "WILD",
-    "colour_of",
     "colour_set",
     "lowest_bit",
-    "number_of",
     "number_set",
     "points_of",
     "popcount",
@@ -55,18 +53,6 @@ POINTS: npt.NDArray[np.int64] = np.array(
 
 STANDARD_DECK: npt.NDArray[np.uint8] = np.array([2] * WILD + [8, 4], dtype=np.uint8)
 """Copies of each kind in the 108-card deck (R2)."""
-
-
-@kernel
-def number_of(kind):  # type: ignore[no-untyped-def]
-    """Return the number 1-12 of a natural kind."""
-    return kind % NUMBERS + 1
-
-
-@kernel
-def colour_of(kind):  # type: ignore[no-untyped-def]
-    """Return the colour 0-3 of a natural kind."""
-    return kind // NUMBERS
 
 
 @kernel

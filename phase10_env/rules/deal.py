@@ -184,13 +184,13 @@ def deal_round(game, rules):  # type: ignore[no-untyped-def]
     for seat in range(MAX_PLAYERS):
         if game.active[seat] and game.tie_break and rules.advance != ADVANCE_PICK:
             game.phase[seat] = rules.num_phases - 1
-    for _ in range(rules.hand_size):
-        seat = game.dealer
-        for _ in range(game.num_players):
-            seat = next_active(game, seat)
-            game.stock_size -= 1
-            add_card(game, seat, game.stock[game.stock_size])
-            if seat == game.dealer:
-                break
+    seats = 0
+    for seat in range(MAX_PLAYERS):
+        seats += game.active[seat]
+    receiver = game.dealer
+    for _ in range(rules.hand_size * seats):
+        receiver = next_active(game, receiver)
+        game.stock_size -= 1
+        add_card(game, receiver, game.stock[game.stock_size])
     put_on_pile(game, draw_from_stock(game))
     game.stage = PLAY

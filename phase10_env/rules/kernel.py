@@ -128,6 +128,11 @@ def kernel(function: _Function) -> _Function:
     if numba.config.DISABLE_JIT:
         KERNELS.append(interpreted(function))
         return KERNELS[-1]  # type: ignore[no-any-return]  # as below
+    return _compiled(function)
+
+
+def _compiled(function: _Function) -> _Function:  # pragma: no cover - coverage is taken without compilation
+    """Return the Numba dispatcher of a function."""
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__))
     try:

@@ -197,11 +197,9 @@ def _walk(game, rules, scratch):  # type: ignore[no-untyped-def]
 
 @kernel
 def settle(game, rules, scratch):  # type: ignore[no-untyped-def]
-    """Bring a loaded record to a moment of choice: walk on where a lay-down or a hit has one way to go."""
+    """Bring a loaded record to a moment of choice: walk on where a lay-down has one way to go."""
     if game.stage == BUILD:
         _walk(game, rules, scratch)
-    elif game.stage == ONTO and places(game, rules, game.onto_card) == 1:
-        _hit(game, rules, game.onto_card)
 
 
 # ---- hits --------------------------------------------------------------------------------------------------
@@ -219,7 +217,6 @@ def _hit(game, rules, kind):  # type: ignore[no-untyped-def]
             ends = meld_ends(game, meld, kind)
             if ends:
                 add_to_meld(game, game.to_act, meld, ends == HIGH_END, kind)
-                break
     game.onto_card = NO_CARD
     _after_cards_left(game, rules)
 

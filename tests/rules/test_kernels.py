@@ -165,6 +165,26 @@ def test_kernels_depend_on_every_file_they_import():
     assert source_digest("phase10_env.rules.step") != source_digest("phase10_env.rules.cards")
 
 
+def test_both_forms_of_import_are_followed(tmp_path, monkeypatch):
+    package = tmp_path / "phase10_made_up"
+    package.mkdir()
+    for name, text in {
+        "__init__": "",
+        "first": "import phase10_made_up.second\nimport numpy\n",
+        "second": "from phase10_made_up import third as last, nothing\nfrom phase10_made_up.fourth import (\n",
+        "third": "",
+        "fourth": "",
+    }.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    files = [path.name for path in kernel_sources("phase10_made_up.first")]
+    assert files == ["first.py", "fourth.py", "second.py", "third.py"]
+
+
+def test_a_script_is_no_module_of_the_project():
+    assert kernel_sources("__main__.kernels") == ()
+
+
 def test_a_module_that_is_not_there_depends_on_nothing():
     assert kernel_sources("phase10_nowhere.step") == ()
     assert kernel_sources("numba") == ()

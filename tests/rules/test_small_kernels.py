@@ -1,0 +1,156 @@
+"""Single kernels and what they leave behind: bit sets, turn order, round episodes, counting, loading."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.model import perft as model_perft
+from rules.duel import model_of
+from rules.situations import legal, meld, position, situation, table_of
+
+from phase10_env import Game, GameBatch, RuleSet, perft
+from phase10_env.actions import ACTION_TEXTS
+from phase10_env.rules.cards import (
+    KIND_TEXTS,
+    POINTS,
+    colour_set,
+    lowest_bit,
+    number_set,
+    points_of,
+    popcount,
+)
+from phase10_env.rules.deal import next_active
+from phase10_env.rules.state import GAME
+
+# ---- bit sets and cards ------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**62))
+def test_bits_are_counted(bits: int) -> None:
+    assert popcount(bits) == bits.bit_count()
+    if bits:
+        assert 1 << lowest_bit(bits) == bits & -bits
+
+
+@pytest.mark.parametrize("number", range(14))
+def test_the_set_of_a_number_holds_its_four_kinds(number: int) -> None:
+    found = [text for kind, text in enumerate(KIND_TEXTS) if number_set(number) >> kind & 1]
+    assert found == ([f"{letter}{number}" for letter in "RBGY"] if 1 <= number <= 12 else [])
+
+
+@pytest.mark.parametrize("colour", range(4))
+def test_the_set_of_a_colour_holds_its_twelve_kinds(colour: int) -> None:
+    found = [text for kind, text in enumerate(KIND_TEXTS) if colour_set(colour) >> kind & 1]
+    assert found == [f"{'RBGY'[colour]}{number}" for number in range(1, 13)]
+
+
+def test_points_are_those_of_the_table() -> None:
+    assert [points_of(kind) for kind in range(50)] == POINTS.tolist()
+    by_card = {"R1": 5, "G9": 5, "B10": 10, "Y12": 10, "S": 15, "W": 25}
+    assert {text: points_of(KIND_TEXTS.index(text)) for text in by_card} == by_card
+
+
+# ---- seats -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("active", "seat", "expected"),
+    [([1, 1, 1], 0, 1), ([1, 1, 1], 2, 0), ([1, 0, 1], 0, 2), ([1, 0, 0], 0, 0), ([0, 0, 0], 1, 1)],
+)
+def test_the_next_active_seat_sits_to_the_left(active: list[int], seat: int, expected: int) -> None:
+    games = np.zeros(1, GAME)
+    games["num_players"] = 3
+    games["active"][0, :3] = active
+    assert next_active(games[0], seat) == expected
+
+
+# ---- asking changes nothing --------------------------------------------------------------------------------
+
+
+def test_asking_why_an_action_is_illegal_changes_no_byte_of_a_lay_down_being_built() -> None:
+    hand = "R7 B7 G7 Y7 W R9 B9 G9 Y9 R12"
+    game = situation(hand, "B1", stage="build", building={"phase": 1, "spelled": ["number 7", "play R7"]})
+    before = game.state.tobytes()
+    for text in ACTION_TEXTS:
+        game.why_illegal(text)
+        assert game.state.tobytes() == before, text
+    assert game.legal_actions()
+    assert game.state.tobytes() == before
+
+
+# ---- episodes of one round ---------------------------------------------------------------------------------
+
+
+def test_an_episode_of_one_round_ends_with_its_score_and_nobody_ranked() -> None:
+    rules = RuleSet(phases=["set 2", "set 3"], hand_size=3)
+    batch = GameBatch(8, 3, rules, episode="round", auto_reset=False, seed=3, observation=None)
+    stream = np.random.default_rng(1)
+    while (batch.games["status"] == 0).any():
+        picks = stream.integers(0, np.maximum(batch.legal_counts, 1))
+        batch.step(batch.legal_actions[np.arange(8), picks])
+    for game in batch.games:
+        assert (game["status"], game["round"], game["round_over"]) == (1, 1, 1)
+        assert (game["rank"] == 0).all()
+        assert (game["score"] == game["round_points"]).all()
+        assert game["score"][game["out_seat"]] == 0
+        assert (game["phase"] == game["round_laid"]).all()
+
+
+# ---- counting action sequences -----------------------------------------------------------------------------
+
+RUN_AND_SET = {
+    "rules": RuleSet(phases=["set 2 + run 2", "set 3"], hand_size=6),
+    "discard": "Y1",
+    "stock": "Y5 Y6",
+}
+
+
+@pytest.mark.parametrize("mode", ["full", "compact"])
+@pytest.mark.parametrize(
+    ("hands", "options"),
+    [
+        (("R3 B3 R4 W", "B1 G1"), RUN_AND_SET),
+        (("R3 R4", "B1"), {"stage": "draw", "discard": "G1 G2", "stock": "", "rest": "discard"}),
+        (("R7 S", "B1"), {"seats": {0: {"laid": True}}, "table": [
+            meld(0, 0, "set", 7, "R7 B7 G7"), meld(0, 1, "set", 9, "R9 B9 G9")]}),
+        (("R7", "B1"), {"seats": {0: {"laid": True}}, "table": [
+            meld(0, 0, "set", 7, "R7 B7 G7"), meld(0, 1, "set", 9, "R9 B9 G9")]}),
+    ],
+)  # fmt: skip
+def test_sequences_are_counted_as_in_the_model(hands, options, mode: str) -> None:
+    game = situation(*hands, actions=mode, **options)
+    for depth in range(4):
+        assert perft(game, depth) == model_perft(model_of(game), depth, mode), depth
+
+
+# ---- loading -----------------------------------------------------------------------------------------------
+
+
+def test_a_lay_down_with_one_way_to_go_is_walked_to_its_end_when_loaded() -> None:
+    game = situation("R7 B7 G7 R9 B9 G9 R12", "B1", stage="build", building={"phase": 1, "spelled": []})
+    assert (game.stage, len(table_of(game))) == ("play", 2)
+    assert legal(game, "discard") == ["discard R12"]
+
+
+def test_a_build_position_stops_at_the_next_choice() -> None:
+    spelled = {"phase": 1, "spelled": ["number 7"]}
+    game = situation("R7 B7 G7 Y7 R9 B9 G9 R12", "B1", stage="build", building=spelled)
+    assert game.position()["building"]["spelled"] == ["number 7"]
+    assert game.legal_actions() == ["play R7", "play B7"]
+    again = Game.from_position(
+        position("R7 B7 G7 Y7 R9 B9 G9 R12", "B1", stage="build", building=spelled), "compact"
+    )
+    assert again.stage == "play", "compact: the cards follow by rule"
+
+
+def test_a_compact_game_goes_on_from_a_lay_down_half_spelled_in_full() -> None:
+    spelled = {"phase": 1, "spelled": ["number 7", "play R7"]}
+    hand = "R7 B7 G7 R9 B9 G9 R10 B10 G10 Y12 Y11"
+    game = situation(hand, "B1", stage="build", building=spelled, actions="compact")
+    assert game.legal_actions() == ["number 9", "number 10"]
+    for text in ACTION_TEXTS:
+        assert (game.why_illegal(text) is None) == (text in game.legal_actions())
+    game.play("number 9")
+    assert table_of(game) == {(0, 0): "R7 B7 G7", (0, 1): "R9 B9 G9"}
