@@ -216,13 +216,10 @@ def _cross(data: ReportData) -> str:
         "Blue is above, orange below. Point at a cell for its interval.</p>"
     )
     columns = [f"{place} {name}" for place, name in enumerate(names, start=1)]
-    return legend + heat_map(
-        columns, columns, values, texts, titles, standings.cross_par, _reach(standings.cross_par)
-    )
-
-
-def _reach(par: float) -> float:
-    return max(par, 1.0 - par)
+    par = standings.cross_par
+    # Par lies in the middle of the colours, 0 and 100 % at their ends, also where par is not 50 %.
+    depth = np.where(values > par, (values - par) / (1.0 - par), (values - par) / par)
+    return legend + heat_map(columns, columns, depth, texts, titles, 0.0, 1.0)
 
 
 def _cell_title(data: ReportData, one: int, two: int) -> str:

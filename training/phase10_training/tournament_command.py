@@ -154,7 +154,7 @@ def tournament_command(options: TournamentOptions) -> int | None:
     if options.report:
         from phase10_training.report import write_report
 
-        write_report(folder)
+        write_report(folder, name)
     if options.json.json:
         found: dict[str, Any] = {"folder": str(folder), "settings": msgspec.to_builtins(config)}
         sys.stdout.write(json.dumps({**found, **standings.to_dict()}, indent=1) + "\n")
@@ -183,20 +183,22 @@ def print_standings(standings: Standings, config: TournamentConfig) -> None:
     console = Console(highlight=False)
     title = f"{config.format}, {standings.players} players, {config.rules}"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for heading in ("", "agent", "Elo", "win share %", "faults", "ms/move"):
-        table.add_column(heading, justify="left" if heading == "agent" else "right")
+    headings = ["", "agent", "Elo", "win share %", "ms/move"] + ["faults"] * (standings.forfeited > 0)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading == "agent" else "right", no_wrap=True)
     for row in standings.rows:
         elo = ""
         if row.elo is not None and row.elo_low is not None and row.elo_high is not None:
             elo = rf"{row.elo:+.0f} \[{row.elo_low:+.0f}, {row.elo_high:+.0f}]"
-        table.add_row(
+        cells = [
             str(row.rank),
             row.agent,
             elo,
             rf"{100 * row.win_share:.1f} \[{100 * row.low:.1f}, {100 * row.high:.1f}]",
-            str(row.illegal_actions + row.crashes + row.stalls),
             f"{row.ms_per_decision:.3f}",
-        )
+            str(row.illegal_actions + row.crashes + row.stalls),
+        ]
+        table.add_row(*cells[: len(headings)])
     console.print(table)
     console.print(_cross_table(standings))
     for line in _remarks(standings, config):
