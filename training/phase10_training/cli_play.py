@@ -238,7 +238,9 @@ def watch_command(options: WatchOptions) -> int:
         path = options.out / f"watch-{rules.name}-{options.seed}.json"
         return TerminalPlay(first, path, path.with_suffix(".p10"), colour=colour).run()
     games = options.games or (0 if sys.stdout.isatty() else 1)
-    watch_in_terminal(begin, games, options.web.pace if colour else 0.0, colour)
+    watch_in_terminal(
+        lambda number: begin(number) if number else first, games, options.web.pace if colour else 0.0, colour
+    )
     return 0
 
 

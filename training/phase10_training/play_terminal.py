@@ -61,7 +61,7 @@ class TerminalPlay:
         records: file that the record of the finished game is written to (`.p10`).
         hints: agent that `hint` asks where none is named.
         colour: write ANSI colours.
-        ask: shows a prompt and returns the line typed; raises EOFError at the end of the input.
+        ask: shows a prompt and returns the line typed, or raises EOFError; default `input`.
         out: where to write; default standard output.
     """
 
@@ -73,7 +73,7 @@ class TerminalPlay:
         *,
         hints: str = "aware",
         colour: bool = True,
-        ask: Ask = input,
+        ask: Ask | None = None,
         out: TextIO | None = None,
     ) -> None:
         self.session = session
@@ -81,7 +81,7 @@ class TerminalPlay:
         self._records = records
         self._hints = hints
         self._colour = colour
-        self._ask = ask
+        self._ask = ask or input
         self._out = out or sys.stdout
         self._told = 0
         self._shown_seat = session.people[0] if len(session.people) == 1 else None

@@ -155,7 +155,7 @@ const Table = (() => {
     const melds = facts.melds.filter((meld) => meld.seat === seat.seat);
     return element(
       "section",
-      { class: turn ? "seat turn" : "seat", "data-seat": seat.seat, "aria-label": seat.name },
+      { class: ["seat", turn ? "turn" : "", own ? "own" : ""].join(" ").trim(), "data-seat": seat.seat, "aria-label": seat.name },
       element(
         "header", {},
         element("strong", {}, own ? `${seat.name} (you)` : seat.name),
@@ -200,6 +200,7 @@ const Table = (() => {
   // null, `selected` (a card of the viewer's hand), `fresh` (the card just drawn) and `first` (seat on top).
   function draw(root, facts, actions = {}) {
     const first = actions.first || 0;
+    root.classList.toggle("many", facts.seats.length > 3);
     const order = facts.seats.map((_, place) => facts.seats[(first + place) % facts.seats.length]);
     root.replaceChildren(
       drawPiles(facts, actions),

@@ -134,6 +134,11 @@
     show();
   }
 
+  function shortWords({ text, words }) {
+    if (text.startsWith("play ")) return `Add ${cardName(text.slice(5))}`;
+    return words[0].toUpperCase() + words.slice(1);
+  }
+
   // Buttons of what may be done. What the rules forbid can be asked for too: the answer says why not.
   function wanted() {
     const { facts } = state;
@@ -144,7 +149,7 @@
         ["take", facts.pile.length ? `Take the ${cardName(facts.pile[0])}` : "Take the discard", "T"],
       ];
     }
-    if (facts.stage !== "play") return state.legal.map((entry) => [entry.text, entry.words, ""]);
+    if (facts.stage !== "play") return state.legal.map((entry) => [entry.text, shortWords(entry), ""]);
     const list = [];
     const lays = state.legal.filter((entry) => entry.text.startsWith("lay "));
     if (!own.laid) {
