@@ -72,6 +72,14 @@ _HOMES = {
 }
 
 
+try:
+    from phase10_env.registration import register_gymnasium
+except ImportError:  # without Gymnasium the games work all the same
+    pass
+else:
+    register_gymnasium()
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name from its module on first use."""
     if name == "phase10_v0":

@@ -52,6 +52,8 @@ def write_rewards(game, rules, kind, equity, equities, rewards):  # type: ignore
         if game.status == TERMINATED:
             _place_rewards(game, kind, rewards)
     elif kind == POINTS:
+        if not game.round_over:  # a tie-break that a cap ended: no round was scored
+            return
         total = 0
         for seat in range(players):
             total += game.round_points[seat]

@@ -147,7 +147,9 @@ def test_a_truncated_game_pays_nothing() -> None:
 def test_an_illegal_action_is_refused_with_its_reason_and_nothing_changes() -> None:
     batch = GameBatch(3, 2, seed=1)
     before = batch.games.copy()
-    with pytest.raises(IllegalActionError, match=r"game 1: seat \d may not discard R1 \(111\): .*\(R8\)") as caught:
+    with pytest.raises(
+        IllegalActionError, match=r"game 1: seat \d may not discard R1 \(111\): .*\(R8\)"
+    ) as caught:
         batch.step([0, 111, 0])
     assert caught.value.row == 1
     assert (batch.games == before).all()
@@ -204,3 +206,19 @@ def test_mixed_starts_cover_every_phase() -> None:
 def test_wrong_arguments_are_refused_in_a_sentence(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         GameBatch(**{"num_games": 2, **arguments})  # type: ignore[arg-type]
+
+
+def test_a_tie_break_ended_by_the_cap_pays_no_points_again() -> None:
+    """Both seats finish with equal scores, then nobody goes out before the turns of the tie-break are over."""
+    rules = RuleSet.from_dict({"base": "official", "phases": ["set 2"], "hand_size": 3, "max_turns": 6})
+    batch = GameBatch(512, 2, rules, seed=3, reward="points")
+    capped = 0
+    for _ in range(400):
+        tied = batch.games["tie_break"] == 1
+        before = batch.games["episode"].copy()
+        play(batch, 1)
+        over = (batch.games["episode"] != before) & tied
+        shared = over & (batch.results["rank"][:, :2] == 1).all(axis=1)
+        capped += int(shared.sum())
+        assert not batch.rewards[over].any()
+    assert capped > 0
