@@ -210,7 +210,7 @@ def test_wrong_arguments_are_refused_in_a_sentence(arguments: dict[str, object],
 
 def test_a_tie_break_ended_by_the_cap_pays_no_points_again() -> None:
     """Both seats finish with equal scores, then nobody goes out before the turns of the tie-break are over."""
-    rules = RuleSet.from_dict({"base": "official", "phases": ["set 2"], "hand_size": 3, "max_turns": 6})
+    rules = RuleSet.from_dict({"base": "ten-rounds", "phases": ["set 2"] * 2, "hand_size": 3, "max_turns": 8})
     batch = GameBatch(512, 2, rules, seed=3, reward="points")
     capped = 0
     for _ in range(400):
