@@ -175,6 +175,12 @@ def test_blocks_in_any_order_and_in_other_processes_give_the_same_table(tmp_path
     plain = run_tournament(config(), tmp_path / "plain")
     turned = run_tournament(config(), tmp_path / "turned", play=backwards)
     assert without_clock(plain) == without_clock(turned)
+    counts = []
+    for name in ("plain", "turned"):
+        store = ResultStore.open(tmp_path / name)
+        counts.append(store.round_stats(3, 2).to_bytes())
+        store.close()
+    assert counts[0] == counts[1]
     spread = run_tournament(config(), tmp_path / "spread", play=play_in_processes(2))
     assert without_clock(plain) == without_clock(spread)
 
