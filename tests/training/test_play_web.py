@@ -440,7 +440,9 @@ def test_nothing_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         process.stdout.close()
-    assert not [path for path in tmp_path.iterdir() if path.suffix == ".partial" and path.stat().st_size == 0]
+    (tmp_path / ".x.json.1-2.partial").write_text("{")
+    Tables(tmp_path).close()
+    assert list(tmp_path.glob(".*")) == []
 
 
 def test_a_damaged_table_hides_no_other(tmp_path: Path) -> None:
@@ -482,3 +484,51 @@ def test_there_is_a_limit_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_the_server_listens_on_this_machine_only_unless_told_otherwise(server: PlayServer) -> None:
     assert server.host == "127.0.0.1"
     assert server.address == f"http://127.0.0.1:{server.port}"
+
+
+def test_a_move_that_cannot_be_saved_is_not_played(
+    server: PlayServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = Client(server)
+    name = ann.open_table("random")
+    table = server.tables.get(name)
+    wait_for_people(table)
+    before, version = table.session.game.state.copy(), table.version
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    status, data = ann.post(f"/api/tables/{name}/play", {"action": "draw", "version": version})
+    told = "The table could not be saved (No space left on device); nothing was done."
+    assert (status, data["error"]) == (409, told)
+    assert (table.session.game.state == before).all()
+    assert table.version == version
+    monkeypatch.undo()
+    assert ann.post(f"/api/tables/{name}/play", {"action": "draw", "version": version})[0] == 200
+
+
+def test_agents_stop_with_a_reason_when_their_move_cannot_be_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = Tables(tmp_path, (), 0.2)
+    table = tables.create(["random", "random"], "official", 1)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with table.changed:
+        assert table.changed.wait_for(lambda: table._problem, PATIENCE)
+        moves = len(table.session.moves)
+    assert "could not be saved" in table.view(None)["problem"]
+    monkeypatch.undo()
+    table.start()
+    with table.changed:
+        assert table.changed.wait_for(lambda: len(table.session.moves) > moves, PATIENCE)
+    tables.close()
+
+
+def test_strange_cookies_do_no_harm(server: PlayServer) -> None:
+    for cookie in ("seat_", "=;=;", "seat_aaaaaaaa=\x7f", "a" * 4000, 'seat_x="'):
+        assert Client(server).request("GET", "/api/lobby", headers={"Cookie": cookie})[0] == 200

@@ -255,6 +255,11 @@ class PlaySession:
             if self.moves.pop().seat == seat:
                 return
 
+    def take_back(self) -> None:
+        """Take the last decision back, whoever took it."""
+        self.game.pop()
+        self.moves.pop()
+
     def hint(self, seat: int, spec: str) -> list[Opinion]:
         """Return what an agent thinks of each action that a person could take, its choice first.
 

@@ -10,7 +10,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ _ID = re.compile(r"[a-z0-9]{8}")
 MOVES_SENT = 80
 """Moves in words that a browser gets, the newest ones."""
 MOST_TABLES = 500
+TABLES_LISTED = 30
 
 
 class UnknownTableError(PlayError):
@@ -168,7 +169,7 @@ class Table:
             if version != self.version:
                 raise PlayError("The table has changed since you looked; nothing was done.")
             self.session.play(seat, action)
-            self._keep()
+            self._keep_move()
         self.start()
 
     def undo(self, seat: int) -> None:
@@ -227,30 +228,50 @@ class Table:
                 try:
                     action = choose(agent, view)
                 except AgentFaultError as fault:
-                    _LOG.warning("table %s: %s", self.name, fault)
                     with self.changed:
-                        self._problem = f"{fault}."
-                        self._worker = None
-                        self._notify()
+                        self._stop_agents(f"{fault}.")
                     return
             with self.changed:
                 if self.version == version and not self._closed:
                     self.session.take(action)
-                    self._keep()
+                    try:
+                        self._keep_move()
+                    except PlayError as problem:
+                        self._stop_agents(str(problem))
+                        return
+
+    def _stop_agents(self, problem: str) -> None:
+        """Tell everybody why the agents do not go on."""
+        _LOG.warning("table %s: %s", self.name, problem)
+        self._problem = problem
+        self._worker = None
+        self.version += 1
+        self.changed.notify_all()
 
     # ---- keeping
 
     def _keep(self) -> None:
-        """Save the table, then tell everybody who watches."""
+        """Save the table, then tell everybody who watches.
+
+        Raises:
+            PlayError: it cannot be saved.
+        """
+        try:
+            self.session.save(self._path, keys=self.keys, version=self.version + 1)
+            if self.session.game.over:
+                write_replacing(self._path.with_suffix(".p10"), self.session.record())
+        except OSError as problem:
+            raise PlayError(f"The table could not be saved ({problem.strerror}); nothing was done.") from None
         self.version += 1
-        self.session.save(self._path, keys=self.keys, version=self.version)
-        if self.session.game.over:
-            write_replacing(self._path.with_suffix(".p10"), self.session.record())
         self.changed.notify_all()
 
-    def _notify(self) -> None:
-        self.version += 1
-        self.changed.notify_all()
+    def _keep_move(self) -> None:
+        """Save the table after a move, or take the move back."""
+        try:
+            self._keep()
+        except PlayError:
+            self.session.take_back()
+            raise
 
     def replace(self, session: PlaySession) -> None:
         """Begin another game at this table."""
@@ -286,6 +307,8 @@ class Tables:
         loader: Callable[..., Any] = load_agent,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        for partial in folder.glob(".*.partial"):  # a server was killed while it wrote
+            partial.unlink(missing_ok=True)
         self.folder = folder
         self.hints = tuple(hints)
         self._pace = pace
@@ -365,33 +388,41 @@ class Tables:
             raise UsageError(f"{path}: expected 'keys' of all seats and a 'version'")
         return Table(identity, session, path, [str(key) for key in keys], self.hints, self._pace, version)
 
-    def listing(self) -> list[dict[str, Any]]:
-        """Return the newest tables: id, names of the seats, free seats, and whether the game is over."""
+    def listing(self, keys: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the newest tables, as their files tell.
+
+        Args:
+            keys: the keys that a browser holds, by table.
+
+        Returns:
+            For each `table`: `names` and `free` seats, `seat` of the browser or None, `over`, `round`, `rules`.
+        """
         newest = sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
         tables = []
-        for path in newest[:30]:
-            if not _ID.fullmatch(path.stem):
-                continue
+        for path in newest[:TABLES_LISTED]:
             try:
-                table = self.get(path.stem)
-            except ValueError as problem:
-                _LOG.warning("%s", problem)
-                continue
-            with table.changed:
-                game = table.session.game
-                tables.append(
-                    {
-                        "table": table.name,
-                        "names": list(table.session.names),
-                        "free": table.free_seats(),
-                        "over": game.over,
-                        "round": game.round,
-                        "rules": game.ruleset.name,
-                    }
-                )
+                tables.append(_summary(path, keys.get(path.stem, "")))
+            except (UsageError, KeyError, TypeError, ValueError, IndexError) as problem:
+                _LOG.warning("%s is no saved table: %s", path, problem)
         return tables
 
     def close(self) -> None:
         """Stop the agents of all tables."""
         for table in list(self._tables.values()):
             table.close()
+
+
+def _summary(path: Path, key: str) -> dict[str, Any]:
+    """Return what the lobby shows of a saved table, without replaying it."""
+    data = read_saved(path)
+    record, own = data["record"], list(data["keys"])
+    held = [key != "" and hmac.compare_digest(str(each).encode(), key.encode()) for each in own]
+    return {
+        "table": path.stem,
+        "names": list(data["names"]),
+        "free": [seat for seat, spec in enumerate(data["seats"]) if spec == HUMAN and not own[seat]],
+        "seat": held.index(True) if any(held) else None,
+        "over": not record.rstrip().endswith("[result unfinished]"),
+        "round": int(re.findall(r"^round ([0-9]+)", record, re.MULTILINE)[-1]),
+        "rules": re.findall(r"^\[ruleset (\S+)", record)[0],
+    }

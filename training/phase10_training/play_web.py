@@ -297,10 +297,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _lobby(self) -> dict[str, Any]:
         server = self.server_object
-        tables = server.tables.listing()
-        for entry in tables:
-            entry["seat"] = self._seat(server.tables.get(entry["table"]))
-        return {"tables": tables, "rules": list(server.rules), "agents": server.agents}
+        keys = {name.removeprefix("seat_"): cookie.value for name, cookie in self._cookies().items()}
+        return {
+            "tables": server.tables.listing(keys),
+            "rules": list(server.rules),
+            "agents": server.agents,
+        }
 
     def _create(self, body: Mapping[str, Any]) -> None:
         server = self.server_object
@@ -328,12 +330,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _seat(self, table: Table) -> int | None:
         """Return the seat whose key this browser holds."""
-        try:
-            cookies = http.cookies.SimpleCookie(self.headers.get("Cookie", ""))
-        except http.cookies.CookieError:
-            return None
-        cookie = cookies.get(f"seat_{table.name}")
+        cookie = self._cookies().get(f"seat_{table.name}")
         return None if cookie is None else table.seat_of(cookie.value)
+
+    def _cookies(self) -> Mapping[str, http.cookies.Morsel[str]]:
+        try:
+            return http.cookies.SimpleCookie(self.headers.get("Cookie", ""))
+        except http.cookies.CookieError:
+            return {}
 
     def _body(self) -> dict[str, Any]:
         """Return the JSON object of a request that came from a page of this server."""
