@@ -1,12 +1,15 @@
-"""Win equity: the chance of each seat to win the game, judged between two rounds, and its tables.
+"""Win equity: the chance of each seat to win the game, judged between two rounds, and its models.
 
-Two players: `table[i, j]`, the chance of a seat that has i phases done against one that has j (Phase 1-10, so 11
-rows), scores ignored but where both have finished. 3-6 players, and rulesets whose phases are not the standard
-ten: `W = softmax(strength[d] - lag (leader - d)^2 - limit tanh((score - mean) / (score_scale limit)))` over the
-seats: d the phases done, leader the most that any seat has done, mean that of the scores. Points decide only
-between seats that finish together, which limits what they can count for. Under `every_round` only the scores
-count, the more so the fewer rounds are left. Equities of a game sum to 1. `data/equity/` holds the models fitted
-by `phase10 equity`.
+With d the phases a seat has done, leader the most that any seat has done, and left the phases that the leader
+still has to do after the present one, W = softmax(u) over the seats:
+
+    u_i = strength[d_i] - lag (leader - d_i)^2 - mean over j of score_weight exp(-score_near |d_i - d_j|) t_ij
+    t_ij = tanh((score_i - score_j) / (score_scale + score_left left))
+
+Points decide between seats that finish together, so they count between seats on equal phases, and the more
+sharply the sooner the end. A `table` of two players replaces all this by chances that ignore scores. Under
+`every_round` only the scores count, the more so the fewer rounds are left. Equities of a game sum to 1.
+`data/equity/` holds the models fitted by `phase10 equity`.
 """
 
 from __future__ import annotations
@@ -29,25 +32,28 @@ from phase10_env.rules.ruleset import PRESETS, RuleSet
 from phase10_env.rules.scoring import has_finished, phases_completed
 from phase10_env.rules.state import TERMINATED, TRUNCATED
 
-__all__ = ["EQUITY", "EquityModel", "default_equity", "equities_of", "win_equities"]
+__all__ = ["EQUITY", "EquityModel", "default_equity", "equities_of", "shipped_equity", "win_equities"]
 
 _ROWS = MAX_PHASES + 1
 
-NO_LIMIT = 1e6
-"""A `score_limit` that no score comes near."""
-
 EQUITY = np.dtype(
     [
-        ("use_table", np.int64),  # 1: two players, standard phases
+        ("use_table", np.int64),  # 1: two players, the table alone
         ("table", np.float64, (_ROWS, _ROWS)),  # by phases done of the two seats
         ("strength", np.float64, (_ROWS,)),  # by phases done
-        ("lag", np.float64),  # unit of strength lost by trailing the leader, by squared phases
-        ("score_scale", np.float64),  # points worth one unit of strength, as long as they are few
-        ("score_limit", np.float64),  # strength that points count for at most
+        ("lag", np.float64),  # strength lost by trailing the leader, by squared phases
+        ("score_weight", np.float64),  # strength that points count for at most, between seats on equal phases
+        ("score_near", np.float64),  # how quickly that fades with the phases between two seats
+        ("score_scale", np.float64),  # points that make a difference, once the leader is on the last phase
+        ("score_left", np.float64),  # points more for each further phase of the leader
         ("round_scale", np.float64),  # every_round: points a seat scores in a round, roughly
     ],
     align=True,
 )
+
+
+_ALWAYS = ("score_scale", "round_scale")
+_IF_ANY = ("lag", "score_weight", "score_near", "score_left")
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,7 @@ class EquityModel:
     Attributes:
         strength: by phases done, 11 numbers.
         table: for two players, 11 x 11 chances of a seat by phases done of itself and of the other, or None.
-        score_scale: points worth one unit of strength, as long as they are few.
-        round_scale: for `every_round`: points worth one unit when one round is left.
-        lag: strength lost by trailing the leader, for the square of the phases between.
-        score_limit: strength that points count for at most, each way.
+        score_scale, round_scale, lag, score_weight, score_near, score_left: as in EQUITY.
         source: where the numbers come from; not part of the hash.
 
     >>> EquityModel(strength=(0.0,) * 11).lag
@@ -72,7 +75,9 @@ class EquityModel:
     score_scale: float = 250.0
     round_scale: float = 60.0
     lag: float = 0.0
-    score_limit: float = NO_LIMIT
+    score_weight: float = 0.0
+    score_near: float = 0.0
+    score_left: float = 0.0
     source: str = ""
     record: npt.NDArray[np.void] = field(init=False, repr=False, compare=False)
 
@@ -85,19 +90,20 @@ class EquityModel:
         if self.table is not None:
             values = np.asarray(self.table, np.float64)
             if values.shape != (_ROWS, _ROWS) or not ((values >= 0) & (values <= 1)).all():
-                raise ValueError(f"table needs {_ROWS} x {_ROWS} chances from 0 to 1, found shape {values.shape}")
+                raise ValueError(
+                    f"table needs {_ROWS} x {_ROWS} chances from 0 to 1, found shape {values.shape}"
+                )
             packed["use_table"][0] = 1
             packed["table"][0] = values
-        for name in ("score_scale", "round_scale", "score_limit"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, found {getattr(self, name)}")
-        numbers = [*self.strength, self.score_scale, self.round_scale, self.lag, self.score_limit]
-        if not np.isfinite(numbers).all():
+        numbers = {name: getattr(self, name) for name in (*_ALWAYS, *_IF_ANY)}
+        if not np.isfinite([*self.strength, *numbers.values()]).all():
             raise ValueError("the numbers of an equity model must be finite, found one that is not")
-        packed["lag"] = self.lag
-        packed["score_limit"] = self.score_limit
-        packed["score_scale"] = self.score_scale
-        packed["round_scale"] = self.round_scale
+        for name, number in numbers.items():
+            if number < 0 or (number == 0 and name in _ALWAYS):
+                raise ValueError(
+                    f"{name} must be {'above' if name in _ALWAYS else 'at least'} 0, found {number}"
+                )
+            packed[name] = number
         packed.flags.writeable = False
         object.__setattr__(self, "record", packed)
 
@@ -112,18 +118,13 @@ class EquityModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain data for JSON."""
-        numbers: dict[str, Any] = {
+        # Numbers of zero are left out, so that a table written before they existed keeps its hash.
+        return {
             "strength": list(self.strength),
             "table": None if self.table is None else [list(row) for row in self.table],
-            "score_scale": self.score_scale,
-            "round_scale": self.round_scale,
+            **{name: getattr(self, name) for name in _ALWAYS},
+            **{name: getattr(self, name) for name in _IF_ANY if getattr(self, name)},
         }
-        # Left out where they say nothing, so that tables written before these numbers existed keep their hash.
-        if self.lag:
-            numbers["lag"] = self.lag
-        if self.score_limit != NO_LIMIT:
-            numbers["score_limit"] = self.score_limit
-        return numbers
 
     @classmethod
     def from_file(cls, path: str | Path | Traversable) -> EquityModel:
@@ -139,47 +140,25 @@ class EquityModel:
             model = cls(
                 strength=tuple(float(x) for x in data["strength"]),
                 table=None if table is None else tuple(tuple(float(x) for x in row) for row in table),
-                score_scale=float(data["score_scale"]),
-                round_scale=float(data["round_scale"]),
-                lag=float(data.get("lag", 0.0)),
-                score_limit=float(data.get("score_limit", NO_LIMIT)),
+                **{name: float(data[name]) for name in _ALWAYS},
+                **{name: float(data.get(name, 0.0)) for name in _IF_ANY},
                 source=str(path),
             )
             if data.get("hash", model.hash) != model.hash:
                 raise ValueError(f"its numbers have the hash {model.hash}, not {data['hash']}")
         except KeyError as error:
-            raise ValueError(f"{path} is not an equity model (no {error}); fit one with 'phase10 equity'") from None
+            raise ValueError(
+                f"{path} is not an equity model (no {error}); fit one with 'phase10 equity'"
+            ) from None
         except (OSError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"{path} is not an equity model ({error}); fit one with 'phase10 equity'") from None
+            raise ValueError(
+                f"{path} is not an equity model ({error}); fit one with 'phase10 equity'"
+            ) from None
         return model
 
 
-# Self-play of a strong heuristic, 1500 rounds a cell; rows: own phases done, columns: the other's (0-9).
-_TWO_PLAYERS = (
-    (0.507, 0.351, 0.212, 0.114, 0.052, 0.019, 0.002, 0.000, 0.000, 0.000),
-    (0.653, 0.507, 0.375, 0.221, 0.119, 0.055, 0.021, 0.001, 0.000, 0.000),
-    (0.788, 0.630, 0.509, 0.344, 0.199, 0.096, 0.039, 0.002, 0.000, 0.000),
-    (0.890, 0.779, 0.666, 0.508, 0.337, 0.188, 0.075, 0.006, 0.001, 0.000),
-    (0.949, 0.885, 0.801, 0.664, 0.500, 0.333, 0.173, 0.017, 0.003, 0.000),
-    (0.982, 0.946, 0.910, 0.816, 0.672, 0.500, 0.330, 0.044, 0.008, 0.000),
-    (0.998, 0.981, 0.963, 0.929, 0.831, 0.674, 0.502, 0.099, 0.016, 0.001),
-    (1.000, 0.999, 0.998, 0.995, 0.984, 0.958, 0.900, 0.496, 0.112, 0.007),
-    (1.000, 1.000, 1.000, 0.999, 0.997, 0.993, 0.985, 0.890, 0.497, 0.041),
-    (1.000, 1.000, 1.000, 1.000, 1.000, 1.000, 0.999, 0.992, 0.957, 0.506),
-)
-
-
-def _symmetric_table() -> tuple[tuple[float, ...], ...]:
-    measured = np.array(_TWO_PLAYERS)
-    table = np.full((_ROWS, _ROWS), 0.5)
-    table[:MAX_PHASES, :MAX_PHASES] = (measured + 1 - measured.T) / 2
-    table[MAX_PHASES, :MAX_PHASES] = 1.0
-    table[:MAX_PHASES, MAX_PHASES] = 0.0
-    return tuple(tuple(float(x) for x in row) for row in table)
-
-
-# One number per phases done, fitted to the two-player table by least squares on its log-odds between neighbours.
-_STRENGTH = (0.0, 0.58, 1.15, 1.8, 2.5, 3.2, 3.95, 5.6, 7.6, 10.0, 14.0)
+# For rules without a fitted model: about what the standard phases are worth in a game of three.
+_STRENGTH = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 2.0, 3.0, 5.0, 5.0)
 
 
 def default_equity(ruleset: RuleSet, num_players: int) -> EquityModel:
@@ -197,7 +176,7 @@ def default_equity(ruleset: RuleSet, num_players: int) -> EquityModel:
         fitted = _fitted(name, num_players)
         if fitted is not None:
             return fitted
-    return _by_hand(ruleset, standard and num_players == 2)
+    return _by_hand(ruleset)
 
 
 @cache
@@ -206,16 +185,37 @@ def _fitted(preset: str, num_players: int) -> EquityModel | None:
     return EquityModel.from_file(file) if file.is_file() else None
 
 
-def _by_hand(ruleset: RuleSet, with_table: bool) -> EquityModel:
+def shipped_equity(hash_: str) -> EquityModel | None:
+    """Return the shipped model with that hash, former ones included, or None.
+
+    >>> shipped_equity(default_equity(RuleSet(), 2).hash) == default_equity(RuleSet(), 2)
+    True
+    """
+    for file in sorted((resources.files("phase10_env") / "data" / "equity").iterdir(), key=str):
+        if file.name.endswith(".json"):
+            model = EquityModel.from_file(file)
+            if model.hash == hash_:
+                return model
+    return None
+
+
+def _by_hand(ruleset: RuleSet) -> EquityModel:
+    """Return a model for rules that none was fitted for."""
     phases = len(ruleset.phases)
     strength = np.array(_STRENGTH)
     if phases < MAX_PHASES:
-        strength = np.concatenate([strength[MAX_PHASES - phases :], np.full(MAX_PHASES - phases, strength[-1])])
+        strength = np.concatenate(
+            [strength[MAX_PHASES - phases :], np.full(MAX_PHASES - phases, strength[-1])]
+        )
     strength -= strength[0]
     return EquityModel(
-        strength=tuple(float(x) for x in strength),
-        table=_symmetric_table() if with_table else None,
-        source="shipped",
+        strength=tuple(round(float(x), 4) for x in strength),
+        lag=0.05,
+        score_weight=0.8,
+        score_near=1.0,
+        score_scale=12.0,
+        score_left=20.0,
+        source="by hand",
     )
 
 
@@ -272,23 +272,30 @@ def _share_out(game, ranked, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _strength_of(game, rules, equity, seat):  # type: ignore[no-untyped-def]
+    """Return u of the module's equation for one seat."""
+    if rules.advance == ADVANCE_EVERY_ROUND:
+        left = max(1, rules.num_phases - game.phase[seat])
+        return -game.score[seat] / (equity.round_scale * left**0.5)
+    done = phases_completed(game, rules, seat)
+    leader = 0
+    for other in range(game.num_players):
+        leader = max(leader, phases_completed(game, rules, other))
+    scale = equity.score_scale + equity.score_left * (rules.num_phases - 1 - leader)
+    points = 0.0
+    for other in range(game.num_players):
+        if other != seat:
+            between = abs(done - phases_completed(game, rules, other))
+            ahead = np.tanh((game.score[seat] - game.score[other]) / scale)
+            points += np.exp(-equity.score_near * between) * ahead / (game.num_players - 1)
+    return equity.strength[done] - equity.lag * (leader - done) ** 2 - equity.score_weight * points
+
+
+@kernel
 def _soft_shares(game, rules, equity, out):  # type: ignore[no-untyped-def]
     best = -1e30
-    leader = 0
-    mean = 0.0
     for seat in range(game.num_players):
-        leader = max(leader, phases_completed(game, rules, seat))
-        mean += game.score[seat] / game.num_players
-    limit = equity.score_limit
-    for seat in range(game.num_players):
-        if rules.advance == ADVANCE_EVERY_ROUND:
-            left = max(1, rules.num_phases - game.phase[seat])
-            out[seat] = -game.score[seat] / (equity.round_scale * left**0.5)
-        else:
-            done = phases_completed(game, rules, seat)
-            trail = equity.lag * (leader - done) ** 2
-            behind = limit * np.tanh((game.score[seat] - mean) / (equity.score_scale * limit))
-            out[seat] = equity.strength[done] - trail - behind
+        out[seat] = _strength_of(game, rules, equity, seat)
         best = max(best, out[seat])
     total = 0.0
     for seat in range(game.num_players):

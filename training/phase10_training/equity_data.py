@@ -144,7 +144,9 @@ def _play_block(batch: GameBatch, agent: Agent, policy: int, first: int) -> Stan
     games, players = batch.games, batch.num_players
     policies = np.full(6, policy, np.int64)
     scratch = new_scratch()
-    kept: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.int16], npt.NDArray[np.int32], npt.NDArray[np.int16]]] = []
+    kept: list[
+        tuple[npt.NDArray[np.intp], npt.NDArray[np.int16], npt.NDArray[np.int32], npt.NDArray[np.int16]]
+    ] = []
     while True:
         rows = np.flatnonzero(games["status"] == RUNNING)
         if len(rows) == 0:
@@ -159,7 +161,9 @@ def _play_block(batch: GameBatch, agent: Agent, policy: int, first: int) -> Stan
         after = _done(games, batch.ruleset, players)[rated]
         kept.append((rated, before, scores, after))
     wins = (games["rank"][:, :players] == 1) & (games["status"] == TERMINATED)[:, None]
-    shares = np.where(wins.any(axis=1)[:, None], wins / np.maximum(1, wins.sum(axis=1))[:, None], 1.0 / players)
+    shares = np.where(
+        wins.any(axis=1)[:, None], wins / np.maximum(1, wins.sum(axis=1))[:, None], 1.0 / players
+    )
     rows = np.concatenate([part[0] for part in kept])
     return Standings(
         done=np.concatenate([part[1] for part in kept]),

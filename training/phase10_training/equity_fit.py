@@ -116,7 +116,8 @@ def _logits(numbers: _Float, standings: Standings, ruleset: RuleSet) -> tuple[_F
     """Return the model's logits float64[S, P] and their slopes float64[S, P, K] in its K numbers.
 
     The numbers are the steps (what one more phase is worth among equals: the difference of the strengths plus
-    lag), lag, 100 / score_scale and score_limit; under `every_round` the one number 100 / round_scale.
+    lag), lag, score_weight, score_near, and score_scale and score_left in hundreds; under `every_round` the one
+    number 100 / round_scale.
     """
     scores = standings.scores / 100.0
     phases = len(ruleset.phases)
@@ -125,20 +126,23 @@ def _logits(numbers: _Float, standings: Standings, ruleset: RuleSet) -> tuple[_F
         slopes = (-scores / np.sqrt(left))[:, :, None]
         return slopes[:, :, 0] * numbers[0], slopes
     done = standings.done.astype(np.int64)
-    trail = done.max(axis=1, keepdims=True) - done
-    gap = scores - scores.mean(axis=1, keepdims=True)
-    weight, limit = numbers[-2:]
-    bent = np.tanh(gap * weight / limit)
-    slopes = np.concatenate(
-        [
-            done[:, :, None] >= np.arange(1, phases),
-            -(done + trail**2)[:, :, None],
-            (-gap * (1 - bent**2))[:, :, None],
-            (-bent + (1 - bent**2) * gap * weight / limit)[:, :, None],
-        ],
-        axis=2,
+    leader = done.max(axis=1, keepdims=True)
+    trail = leader - done
+    steps = np.concatenate(
+        [done[:, :, None] >= np.arange(1, phases), -(done + trail**2)[:, :, None]], axis=2, dtype=np.float64
     )
-    return slopes[:, :, :-2] @ numbers[:-2] - limit * bent, slopes
+    weight, near, scale, per_left = numbers[-4:]
+    left = (phases - 1 - leader)[:, :, None]
+    between = np.abs(done[:, :, None] - done[:, None, :])
+    gap = scores[:, :, None] - scores[:, None, :]
+    points = scale + per_left * left
+    ahead = np.tanh(gap / points)
+    others = done.shape[1] - 1
+    fading = np.exp(-near * between) / others
+    flat = weight * fading * (1 - ahead**2) * gap / points**2
+    of_points = [-fading * ahead, weight * between * fading * ahead, flat, flat * left]
+    slopes = np.concatenate([steps, *(part.sum(axis=2)[:, :, None] for part in of_points)], axis=2)
+    return steps @ numbers[:-4] + weight * slopes[:, :, -4], slopes
 
 
 def _probabilities(logits: _Float) -> _Float:
@@ -147,7 +151,9 @@ def _probabilities(logits: _Float) -> _Float:
     return found
 
 
-def fit_strengths(standings: Standings, ruleset: RuleSet, source: str = "") -> tuple[EquityModel, dict[str, Any]]:
+def fit_strengths(
+    standings: Standings, ruleset: RuleSet, source: str = ""
+) -> tuple[EquityModel, dict[str, Any]]:
     """Fit strengths, lag and what scores count for by maximum likelihood; return the model and standard errors.
 
     The errors of the strengths are those of their steps from phase to phase.
@@ -164,29 +170,39 @@ def fit_strengths(standings: Standings, ruleset: RuleSet, source: str = "") -> t
         start, bounds = np.array([0.5]), [(0.01, 100.0)]
     else:
         steps = len(ruleset.phases) - 1
-        start = np.array([*[0.3] * steps, 0.05, 0.3, 0.5])
-        bounds = [*[(_LEAST_STEP, 30.0)] * steps, (0.0, 1.0), (0.01, 10.0), (0.05, 10.0)]
+        start = np.array([*[0.3] * steps, 0.05, 0.8, 1.0, 0.12, 0.2])
+        bounds = [
+            *[(_LEAST_STEP, 30.0)] * steps,
+            (0.0, 1.0),
+            (0.0, 10.0),
+            (0.0, 10.0),
+            (0.03, 5.0),
+            (0.0, 5.0),
+        ]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
     errors = [_rounded(error) for error in _sandwich(found, standings, ruleset)]
     if ruleset.advance == _EVERY_ROUND:
         scale = 100.0 / found[0]
         model = EquityModel(strength=(0.0,) * (MAX_PHASES + 1), round_scale=_rounded(scale), source=source)
         return model, {"round_scale": _rounded(scale * errors[0] / found[0])}
-    lag, weight, limit = found[-3:]
-    strength = np.concatenate([[0.0], np.cumsum(found[:-3] - lag)])
+    lag, weight, near, scale, left = found[-5:]
+    strength = np.concatenate([[0.0], np.cumsum(found[:-5] - lag)])
     strength = np.concatenate([strength, np.full(MAX_PHASES + 1 - len(strength), strength[-1])])
     model = EquityModel(
         strength=tuple(_rounded(x) for x in strength),
         lag=_rounded(lag),
-        score_scale=_rounded(100.0 / weight),
-        score_limit=_rounded(limit),
+        score_weight=_rounded(weight),
+        score_near=_rounded(near),
+        score_scale=_rounded(100.0 * scale),
+        score_left=_rounded(100.0 * left),
         source=source,
     )
+    names = ("lag", "score_weight", "score_near")
     return model, {
-        "steps": errors[:-3],
-        "lag": errors[-3],
-        "score_scale": _rounded(100.0 / weight**2 * errors[-2]),
-        "score_limit": errors[-1],
+        "steps": errors[:-5],
+        **dict(zip(names, errors[-5:-2], strict=True)),
+        "score_scale": _rounded(100.0 * errors[-2]),
+        "score_left": _rounded(100.0 * errors[-1]),
     }
 
 
@@ -255,20 +271,33 @@ def fit_table(standings: Standings, source: str = "") -> tuple[EquityModel, dict
 # ---- the whole fit -----------------------------------------------------------------------------------------
 
 
-def fit_equity(standings: Standings, ruleset: RuleSet, source: str = "") -> EquityFit:
-    """Fit the model that suits the players and rules to four fifths of the games and judge it on the rest.
+def fit_equity(standings: Standings, ruleset: RuleSet, source: str = "", table: bool = False) -> EquityFit:
+    """Fit a model to four fifths of the games, judge it on the rest, and return one fitted to all of them.
 
-    Two players with the standard phases get a table. The shipped numbers are fitted to all games.
+    Args:
+        standings: of whole games.
+        ruleset: that they were played by.
+        source: what to say about their origin.
+        table: fit the table of two players instead of strengths.
+
+    Raises:
+        UsageError: too few games, or a table for other than two players with the standard phases.
     """
     players = standings.done.shape[1]
     standard = tuple(ruleset.phases) == STANDARD_PHASES and ruleset.advance == "completed"
+    if table and not (standard and players == 2):
+        raise UsageError(
+            f"a table needs two players and the standard phases, found {players} players; leave it."
+        )
 
     def fit(part: Standings) -> tuple[EquityModel, dict[str, Any]]:
-        return fit_table(part, source) if standard and players == 2 else fit_strengths(part, ruleset, source)
+        return fit_table(part, source) if table else fit_strengths(part, ruleset, source)
 
     held = standings.game % 5 == 0
     if not held.any() or held.all():
-        raise UsageError(f"expected at least 10 games to fit, found {len(np.unique(standings.game))}; raise --games.")
+        raise UsageError(
+            f"expected at least 10 games to fit, found {len(np.unique(standings.game))}; raise --games."
+        )
     trial, _ = fit(standings.rows(~held))
     test = standings.rows(held)
     ours = log_likelihoods(trial, test, ruleset)
@@ -305,6 +334,8 @@ class EquityOptions:
     """Games to play."""
     mixed: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.5
     """Share of games that begin in the middle, with uneven standings."""
+    table: bool = False
+    """For two players: a table by phases alone, which ignores scores."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """File for the model; printed if there is none."""
 
@@ -333,8 +364,12 @@ def equity_command(options: EquityOptions) -> None:
             lambda finished: progress.update(finished, {}),
         )
     source = f"{options.agent}, {options.games} games, seed {game.seed}"
-    fit = fit_equity(standings, ruleset, source)
-    data = {"ruleset": ruleset.name, "ruleset_digest": ruleset.digest, "players": game.players} | fit.to_dict()
+    fit = fit_equity(standings, ruleset, source, options.table)
+    data = {
+        "ruleset": ruleset.name,
+        "ruleset_digest": ruleset.digest,
+        "players": game.players,
+    } | fit.to_dict()
     text = json.dumps(data, indent=1) + "\n"
     if options.out is not None:
         partial = options.out.with_name(f".{options.out.name}.partial")

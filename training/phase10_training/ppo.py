@@ -19,12 +19,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import torch
-from phase10_agents.neural.networks import PolicyValueNet, input_scale
+from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_scale
 
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
 from phase10_env.observation import observation_layout, state_layout
-from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.fused_loss import STATISTICS, LossSettings, LossSizes, policy_value_loss
 from phase10_training.rollout import EpisodeTally, RolloutWorker
 from phase10_training.settings import TrainingSettings
@@ -70,7 +69,7 @@ def schedule_at(settings: TrainingSettings, decisions: int) -> Schedule:
     if decisions < clone.decisions:
         share = decisions / clone.decisions
         rate = clone.learning_rate + share * (clone.final_learning_rate - clone.learning_rate)
-        loss = msgspec.structs.replace(settings.loss, policy=0.0, entropy=0.0, clone=1.0)
+        loss = msgspec.structs.replace(settings.loss, policy=0.0, entropy=0.0, anchor=0.0, clone=1.0)
         return Schedule(True, rate, loss)
     done = decisions - clone.decisions
     share = min(1.0, done / max(1, settings.total_decisions - clone.decisions))
@@ -78,7 +77,7 @@ def schedule_at(settings: TrainingSettings, decisions: int) -> Schedule:
     entropy = settings.loss.entropy + share * (optimizer.final_entropy - settings.loss.entropy)
     loss = msgspec.structs.replace(settings.loss, entropy=entropy, clone=0.0)
     if done < optimizer.critic_warmup:
-        loss = msgspec.structs.replace(loss, policy=0.0, entropy=0.0)
+        loss = msgspec.structs.replace(loss, policy=0.0, entropy=0.0, anchor=0.0)
     return Schedule(False, rate, loss)
 
 
@@ -112,7 +111,9 @@ class Learner:
         self.net = (net or make_network(settings)).to(device)
         self.teacher, self.fixed_opponents = teacher, list(opponents)
         self.snapshots: list[PolicyValueNet] = []
+        self.anchor: PolicyValueNet | None = None
         self._as_agent = as_agent
+        self._folded_anchor: FoldedWeights | None = None
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-3, eps=1e-5, fused=device == "cpu")
         self.decisions = 0
         self.iteration = 0
@@ -154,13 +155,17 @@ class Learner:
             )
 
         tallies = self._in_parallel(collect)
+        if schedule.loss.anchor:
+            self._move_anchor()
         statistics = self._update(schedule)
-        self._in_parallel(lambda worker, _: worker.carry_over())
         for tally in tallies[1:]:
             tallies[0].merge(tally)
         before = self.decisions
         self.decisions += self.settings.rollout.games * self.settings.rollout.steps
         self.iteration += 1
+        # A teacher's decisions are not the policy's own: none of them may be taken for one.
+        keep = schedule.imitating == schedule_at(self.settings, self.decisions).imitating
+        self._in_parallel(lambda worker, _: worker.carry_over(keep))
         self._take_snapshot(before)
         return statistics | _episode_statistics(tallies[0])
 
@@ -181,7 +186,22 @@ class Learner:
         snapshot.load_state_dict(weights)
         self.snapshots.append(snapshot)
         # Tables in play keep their numbers: a number then means the snapshot that has taken the place.
-        self.snapshots = self.snapshots[-self.settings.pool.snapshots :]
+        del self.snapshots[: len(self.snapshots) - self.settings.pool.snapshots]
+
+    def _move_anchor(self) -> None:
+        """Let the anchor follow the policy slowly; it starts as a copy (the moving magnet of MMD)."""
+        if self.anchor is None:
+            self.set_anchor(self.net.state_dict())
+            return
+        rate = self.settings.optimizer.anchor_rate
+        with torch.no_grad():
+            for ours, theirs in zip(self.anchor.parameters(), self.net.parameters(), strict=True):
+                ours.lerp_(theirs, rate)
+
+    def set_anchor(self, weights: dict[str, torch.Tensor]) -> None:
+        """Make a copy of weights the anchor."""
+        self.anchor = make_network(self.settings).to(self.net.device)
+        self.anchor.load_state_dict(weights)
 
     # ---- the update ----------------------------------------------------------------------------------------
 
@@ -191,6 +211,8 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = schedule.learning_rate
         advantages = self._normalised_advantages()
+        with torch.no_grad():
+            self._folded_anchor = self.anchor.fold() if self.anchor is not None else None
         per_worker = max(1, settings.minibatch // len(self.workers))
         total = np.zeros(len(STATISTICS))
         steps = 0
@@ -259,6 +281,10 @@ class Learner:
             if device.type != "cpu":
                 observations, batch = observations.to(device), batch.to(device)
                 privileged = None if privileged is None else privileged.to(device)
+            if schedule.loss.anchor and self.anchor is not None:
+                with torch.inference_mode():
+                    magnet, _ = self.anchor(observations, privileged, folded=self._folded_anchor)
+                batch = dataclasses.replace(batch, anchor_logits=magnet)
             logits, values = worker.net(observations, privileged)
             loss, statistics = policy_value_loss(logits, values, batch, schedule.loss, sizes)
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
@@ -267,14 +293,15 @@ class Learner:
         found = self._in_parallel(gradient)
         for worker in self.workers[1:]:
             for ours, theirs in zip(self.net.parameters(), worker.net.parameters(), strict=True):
-                assert ours.grad is not None and theirs.grad is not None
+                assert ours.grad is not None
+                assert theirs.grad is not None
                 ours.grad += theirs.grad
         norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.optimizer.max_grad_norm)
         self.optimizer.step()
         return np.sum(found, axis=0), float(norm)
 
     def _explained_variance(self) -> float:
-        """Return 1 - Var(return - value) / Var(return) over the rollout (1 = perfect, 0 = no better than a constant)."""
+        """Return 1 - Var(return - value) / Var(return) over the rollout: 1 = perfect, 0 = no better than a constant."""
         returns, values = [], []
         for worker in self.workers:
             assert worker.credit is not None
@@ -332,8 +359,3 @@ def _episode_statistics(tally: EpisodeTally) -> _Statistics:
     for phase in np.flatnonzero(tally.tried):
         found[f"phase10/lay_down_rate_{phase + 1:02d}"] = float(tally.laid[phase] / tally.tried[phase])
     return found
-
-
-def check_environment(settings: TrainingSettings) -> None:
-    """Refuse an environment that cannot be played, before anything is written."""
-    get_ruleset(settings.environment.ruleset).check_players(settings.environment.num_players)

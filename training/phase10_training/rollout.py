@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from phase10_agents.neural.inference import act
+from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 
 from phase10_env import Agent, GameBatch
 from phase10_env.decision import agent_streams
@@ -21,8 +23,6 @@ from phase10_env.game_batch import MAX_LEGAL
 from phase10_env.observation import encode_states, state_layout
 from phase10_training.advantages import NO_SEAT, AdvantageSettings, Credit, assign_credit
 from phase10_training.fused_loss import LossBatch
-from phase10_agents.neural.inference import act
-from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 from phase10_training.settings import EnvironmentSettings, RolloutSettings
 
 __all__ = ["EpisodeTally", "RolloutWorker", "make_batch"]
@@ -32,7 +32,11 @@ _CARRIED = ("observations", "legal", "counts", "actions", "log_probs", "values",
 
 
 def make_batch(
-    environment: EnvironmentSettings, games: int, seed: int, first_game: int = 0, equity: EquityModel | None = None
+    environment: EnvironmentSettings,
+    games: int,
+    seed: int,
+    first_game: int = 0,
+    equity: EquityModel | None = None,
 ) -> GameBatch:
     """Return the batch of games that an environment section describes."""
     return GameBatch(
@@ -175,7 +179,7 @@ class RolloutWorker:
                 tally.add(self.batch.results[ended], self.batch.truncations[ended], self.players)
                 if self.pool_share > 0:
                     self._draw_controllers(np.flatnonzero(ended), len(opponents), rng)
-        self._assign()
+        self._assign(imitating=teacher is not None)
         return tally
 
     def _remember(self, row: int) -> None:
@@ -238,19 +242,23 @@ class RolloutWorker:
 
     # ---- crediting -----------------------------------------------------------------------------------------
 
-    def _assign(self) -> None:
+    def _assign(self, imitating: bool = False) -> None:
         potentials = None
         if self.environment.shaping:
             missing = self.observations[..., self._missing] @ np.arange(10, dtype=np.uint8)
             potentials = (-self.environment.shaping * missing).astype(np.float32)
+        # No values are known while a teacher plays: the critic then learns from what was earned in full.
+        advantage = AdvantageSettings(self.advantage.gamma, 1.0) if imitating else self.advantage
         self.credit = assign_credit(
-            self.seats, self.values, self.rewards, self.ends, self.advantage, potentials=potentials
+            self.seats, self.values, self.rewards, self.ends, advantage, potentials=potentials
         )
         self.chosen = np.flatnonzero(self.credit.closed.ravel())
 
-    def carry_over(self) -> None:
-        """Move the decisions that are still open to the first rows, for the next rollout."""
+    def carry_over(self, keep: bool = True) -> None:
+        """Move the decisions that are still open to the first rows, for the next rollout, or drop them all."""
         assert self.credit is not None
+        if not keep:
+            self.credit.open_rows[:] = -1
         for seat in range(self.players):
             source = self.credit.open_rows[:, seat]
             open_games = np.flatnonzero(source >= 0)

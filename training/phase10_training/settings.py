@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
+from phase10_agents.neural.networks import NetworkSettings
 
 from phase10_training.advantages import AdvantageSettings
 from phase10_training.errors import UsageError
 from phase10_training.fused_loss import LossSettings
-from phase10_agents.neural.networks import NetworkSettings
 
 __all__ = [
     "CheckpointSettings",
@@ -76,6 +76,7 @@ class OptimizerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         max_grad_norm: gradients are scaled down to it.
         target_kl: the passes over a rollout end once the policy has moved this far.
         critic_warmup: decisions during which only the critic learns (after a warm start).
+        anchor_rate: share of the way to the policy that the anchor goes each rollout (with `loss.anchor`).
     """
 
     learning_rate: float = 7e-4
@@ -86,6 +87,7 @@ class OptimizerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     max_grad_norm: float = 0.5
     target_kl: float = 0.02
     critic_warmup: int = 0
+    anchor_rate: float = 0.02
 
 
 class CloneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,6 +184,37 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             (rollout.steps < 2, "rollout.steps must be at least 2", rollout.steps),
             (optimizer.epochs < 1, "optimizer.epochs must be at least 1", optimizer.epochs),
             (optimizer.minibatch < 2, "optimizer.minibatch must be at least 2", optimizer.minibatch),
+            (
+                not 0 < optimizer.anchor_rate <= 1,
+                "optimizer.anchor_rate must be above 0, at most 1",
+                optimizer.anchor_rate,
+            ),
+            (self.checkpoint.every < 1, "checkpoint.every must be at least 1", self.checkpoint.every),
+            (self.checkpoint.keep < 1, "checkpoint.keep must be at least 1", self.checkpoint.keep),
+            (self.evaluation.deals < 2, "evaluation.deals must be at least 2", self.evaluation.deals),
+            (
+                self.evaluation.final_deals < 2,
+                "evaluation.final_deals must be at least 2",
+                self.evaluation.final_deals,
+            ),
+            (self.pool.snapshots < 0, "pool.snapshots must be at least 0", self.pool.snapshots),
+            (
+                self.pool.snapshot_every < 1,
+                "pool.snapshot_every must be at least 1",
+                self.pool.snapshot_every,
+            ),
+            (
+                not 0 <= self.clone.random_moves <= 1,
+                "clone.random_moves must be from 0 to 1",
+                self.clone.random_moves,
+            ),
+            (
+                not 2 <= self.environment.num_players <= 6,
+                "environment.num_players must be from 2 to 6",
+                self.environment.num_players,
+            ),
+            (self.torch_threads < 1, "torch_threads must be at least 1", self.torch_threads),
+            (not 0 <= self.seed < 2**63, "seed must be from 0 to 2^63 - 1", self.seed),
             (not 0 <= self.pool.share <= 1, "pool.share must be from 0 to 1", self.pool.share),
             (
                 self.pool.share > 0 and not self.pool.agents and self.pool.snapshots < 1,

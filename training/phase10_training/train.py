@@ -7,15 +7,16 @@ A run folder holds `settings.json`, `metrics.jsonl`, `tensorboard/`, `checkpoint
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import torch
 import tyro
 from phase10_agents.catalog import load_agent
@@ -30,7 +31,7 @@ from phase10_agents.neural.checkpoint import (
 )
 from phase10_agents.neural.networks import PolicyValueNet
 
-from phase10_env.equity import EquityModel, default_equity
+from phase10_env.equity import EquityModel, default_equity, shipped_equity
 from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli_support import DeviceOptions, Interrupted, JsonOption, OutputOptions, SetOptions
@@ -79,20 +80,21 @@ class TrainingRun:
         environment = settings.environment
         self.ruleset = get_ruleset(environment.ruleset)
         self.ruleset.check_players(environment.num_players)
-        self.equity = (
-            EquityModel.from_file(environment.equity)
-            if environment.equity
-            else default_equity(self.ruleset, environment.num_players)
-        )
         teacher = load_agent(settings.clone.agent) if settings.clone.agent else None
         opponents = [load_agent(spec) for spec in settings.pool.agents] if settings.pool.share > 0 else []
         for spec in settings.evaluation.against:
             load_agent(spec)
         checkpoint = load_checkpoint(folder) if resume else None
+        self.equity = self._equity(checkpoint)
         if not resume and (folder / METRICS_FILE).exists():
-            raise UsageError(f"{str(folder)!r} already holds a run; go on with --resume or choose another --out.")
+            raise UsageError(
+                f"{str(folder)!r} already holds a run; go on with --resume or choose another --out."
+            )
+        net = None
+        if settings.start_from and not resume:
+            net = _starting_policy(load_checkpoint(settings.start_from), settings)
+            settings = self.settings = msgspec.structs.replace(settings, network=net.settings)
         torch.set_num_threads(settings.torch_threads)
-        net = policy_of(load_checkpoint(settings.start_from)) if settings.start_from and not resume else None
         self.learner = Learner(settings, net, teacher, opponents, self.equity, self._as_agent, device)
         self.best = -1.0
         self._seconds = 0.0
@@ -100,9 +102,19 @@ class TrainingRun:
             self._restore(checkpoint)
         self.folder.mkdir(parents=True, exist_ok=True)
         _write(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
+        if checkpoint is None:
+            self.save()  # so that a kill during the first decisions can be resumed, too
         self.metrics = MetricsLogger(folder, self.learner.decisions if resume else None)
         if not resume:
             self.metrics.add_config(config_to_dict(settings))
+
+    def _equity(self, checkpoint: Checkpoint | None) -> EquityModel:
+        """Return the equity model of the settings; a resumed run keeps the shipped one that it began with."""
+        environment = self.settings.environment
+        if environment.equity:
+            return EquityModel.from_file(environment.equity)
+        former = shipped_equity(str(checkpoint.manifest["equity_hash"])) if checkpoint is not None else None
+        return former or default_equity(self.ruleset, environment.num_players)
 
     def _as_agent(self, net: PolicyValueNet, name: str = "policy", temperature: float = 0.0) -> PolicyAgent:
         players = self.settings.environment.num_players
@@ -140,6 +152,8 @@ class TrainingRun:
         tensors |= optimizer
         for worker in self.learner.workers:
             tensors |= {f"worker{worker.number}.{k}": v for k, v in worker.state().items()}
+        if self.learner.anchor is not None:
+            tensors |= {f"anchor.{k}": v for k, v in self.learner.anchor.state_dict().items()}
         for number, snapshot in enumerate(self.learner.snapshots):
             tensors |= {f"snapshot{number}.{k}": v for k, v in snapshot.state_dict().items()}
         manifest = self._manifest() | {
@@ -147,7 +161,9 @@ class TrainingRun:
             "workers": len(self.learner.workers),
             "snapshots": len(self.learner.snapshots),
         }
-        return save_step(self.folder, self.learner.decisions, tensors, manifest, self.settings.checkpoint.keep)
+        return save_step(
+            self.folder, self.learner.decisions, tensors, manifest, self.settings.checkpoint.keep
+        )
 
     def save_policy(self, folder: Path) -> Path:
         """Write the policy alone, enough to play it."""
@@ -167,6 +183,8 @@ class TrainingRun:
             learner.optimizer.load_state_dict(restore_state(checkpoint.tensors, manifest["optimizer"]))
             for worker in learner.workers:
                 worker.restore(checkpoint.group(f"worker{worker.number}"))  # type: ignore[arg-type]  # arrays
+            if checkpoint.weights("anchor"):
+                learner.set_anchor(checkpoint.weights("anchor"))
             for number in range(manifest["snapshots"]):
                 learner.add_snapshot(checkpoint.weights(f"snapshot{number}"))
             counters = manifest["counters"]
@@ -191,17 +209,17 @@ class TrainingRun:
         with TrainingProgress(total, learner.decisions, self.title) as progress:
             progress.message(f"run: {self.folder}")
             progress.message(f"watch: tensorboard --logdir {self.folder}")
-            with _stop_on_signal():
-                try:
-                    while learner.decisions < total:
-                        self._one_iteration(progress)
-                except KeyboardInterrupt:
-                    where = self.save()
-                    self.metrics.close()
-                    raise Interrupted(
-                        f"{learner.decisions:,} decisions are kept in {where}; go on with "
-                        f"'phase10 train --resume --out {self.folder}'."
-                    ) from None
+            with _StopSwitch(progress) as switch:
+                while learner.decisions < total and not switch.pressed:
+                    self._one_iteration(progress)
+            if switch.pressed:
+                where = self.save()
+                self.metrics.close()
+                learner.close()
+                raise Interrupted(
+                    f"{learner.decisions:,} decisions are kept in {where}; go on with "
+                    f"'phase10 train --resume --out {self.folder}'."
+                )
             where = self.save()
             progress.message(f"checkpoint: {where}")
             progress.message("evaluating ...")
@@ -274,22 +292,51 @@ def _shown(statistics: dict[str, float]) -> dict[str, float]:
     return {name: statistics[name] for name in names if name in statistics}
 
 
-@contextmanager
-def _stop_on_signal() -> Iterator[None]:
-    """Let SIGTERM end the run as Ctrl-C does, where signals can be set (the main thread)."""
+class _StopSwitch:
+    """Turn Ctrl-C and SIGTERM into a request to stop after the rollout at hand; a second Ctrl-C stops at once.
 
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
+    A rollout that is cut short would leave games and weights between two states. Signals can be set in the main
+    thread only; elsewhere nothing is changed.
+    """
 
-    try:
-        previous = signal.signal(signal.SIGTERM, stop)
-    except ValueError:
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+    def __init__(self, progress: TrainingProgress) -> None:
+        self.pressed = False
+        self._progress = progress
+        self._previous: dict[int, Any] = {}
+
+    def __enter__(self) -> _StopSwitch:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._previous[number] = signal.signal(number, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _press(self, number: int, _: object) -> None:
+        if self.pressed and number == signal.SIGINT:
+            raise Interrupted("nothing was saved now; --resume goes on from the newest checkpoint.")
+        self.pressed = True
+        self._progress.message("stopping after this rollout; Ctrl-C again stops at once")
+
+
+def _starting_policy(checkpoint: Checkpoint, settings: TrainingSettings) -> PolicyValueNet:
+    """Return the policy to begin with, if it fits the environment of the run."""
+    theirs, ours = checkpoint.manifest["config"]["environment"], settings.environment
+    for key in ("num_players", "actions"):
+        if theirs.get(key, getattr(ours, key)) != getattr(ours, key):
+            raise UsageError(
+                f"{str(checkpoint.path)!r} was trained with environment.{key} = {theirs[key]!r}, this run has "
+                f"{getattr(ours, key)!r}; start from another one."
+            )
+    net = policy_of(checkpoint)
+    if bool(len(net.privileged_scale)) != settings.rollout.oracle_critic:
+        raise UsageError(
+            f"{str(checkpoint.path)!r} has {'an' if len(net.privileged_scale) else 'no'} oracle critic; set "
+            f"rollout.oracle_critic={'true' if len(net.privileged_scale) else 'false'}."
+        )
+    return net
 
 
 def _write(path: Path, text: str) -> None:
@@ -358,11 +405,18 @@ def _fresh_folder(config: str) -> Path:
 
 def _newest_run(config: str) -> Path:
     found = sorted(
-        (path for path in Path("runs").glob(f"{_run_name(config)}*") if (path / SETTINGS_FILE).is_file()),
+        (
+            path
+            for path in Path("runs").glob(f"{_run_name(config)}*")
+            if re.fullmatch(rf"{re.escape(_run_name(config))}(-\d+)?", path.name)
+            and (path / SETTINGS_FILE).is_file()
+        ),
         key=lambda path: path.stat().st_mtime,
     )
     if not config or not found:
-        raise UsageError("--resume expects the run in --out DIR, found no run to go on with; name its folder.")
+        raise UsageError(
+            "--resume expects the run in --out DIR, found no run to go on with; name its folder."
+        )
     return found[-1]
 
 
@@ -371,13 +425,17 @@ def _saved_settings(folder: Path, overrides: list[str]) -> TrainingSettings:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{str(folder)!r} holds no run ({SETTINGS_FILE}); begin one without --resume.") from None
+        raise UsageError(
+            f"{str(folder)!r} holds no run ({SETTINGS_FILE}); begin one without --resume."
+        ) from None
     except (OSError, ValueError) as problem:
         raise UsageError(f"{str(path)!r} cannot be read ({problem}); restore it or begin anew.") from None
     for text in overrides:
         key, value = parse_override(TrainingSettings, text)
         if key.split(".")[0] in _FIXED_ON_RESUME:
-            raise UsageError(f"{key} cannot change within a run; begin a new one, with --start-from if you like.")
+            raise UsageError(
+                f"{key} cannot change within a run; begin a new one, with --start-from if you like."
+            )
         place = data
         *sections, last = key.split(".")
         for section in sections:
