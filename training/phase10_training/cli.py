@@ -57,6 +57,11 @@ COMMANDS: dict[str, CommandEntry] = {
         "watch the newest snapshot of a training run play",
         "phase10 watch runs/quickstart --against aware",
     ),
+    "bench": CommandEntry(
+        "phase10_training.bench:bench_command",
+        "speed, first use and memory, as ratios to an earlier run or to peers",
+        "phase10 bench quick",
+    ),
     "replay": CommandEntry(
         "phase10_training.cli_play:replay_command",
         "step through a recorded game, or verify whole files",

@@ -30,7 +30,7 @@ from phase10_training.progress import TrainingProgress
 if TYPE_CHECKING:
     from phase10_training.train import TrainOptions
 
-__all__ = ["SB3Settings", "sb3_quickstart", "train_sb3"]
+__all__ = ["SB3Settings", "new_model", "sb3_quickstart", "train_sb3"]
 
 MODEL_FILE = "model.zip"
 SETTINGS_FILE = "settings.json"
@@ -160,7 +160,8 @@ def _write(path: Path, text: str) -> None:
     partial.replace(path)
 
 
-def _new_model(settings: SB3Settings, envs: Phase10VecEnv, device: str) -> MaskablePPO:
+def new_model(settings: SB3Settings, envs: Phase10VecEnv, device: str) -> MaskablePPO:
+    """Return a fresh MaskablePPO with these settings on these environments."""
     layout = envs.games.batch.layout
     model = MaskablePPO(
         "MlpPolicy",
@@ -212,7 +213,7 @@ def train_sb3(
         start=settings.start,
     )
     envs.seed(settings.seed)
-    model: Any = _new_model(settings, envs, device)
+    model: Any = new_model(settings, envs, device)
     if resume:
         load_sb3_agent(folder)  # one sentence where the file is damaged
         model = MaskablePPO.load(folder / MODEL_FILE, env=envs, device=device)
