@@ -26,6 +26,7 @@ from phase10_training.cli_support import JsonOption, parse_arguments, run_comman
 from phase10_training.errors import UsageError
 from phase10_training.play_session import PlaySession
 from phase10_training.play_tables import Tables
+from play_clients import running_server
 from render_games import played_game
 
 from phase10_env.records import replay
@@ -219,6 +220,17 @@ def test_play_in_the_browser_prints_the_link_of_the_seat(
     got.clear()
     assert play_command(play_options(tmp_path, web=web)) == 0
     assert len(got) == 1
+
+
+def test_a_port_that_is_taken_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    with running_server(tmp_path) as server:
+        web = WebOptions(web=True, port=server.port)
+        with pytest.raises(
+            UsageError, match=rf"--port {server.port} cannot be listened on: Address already in use"
+        ):
+            play_command(play_options(tmp_path / "other", web=web))
+    with pytest.raises(UsageError, match=r"--host 203\.0\.113\.7 --port 0 cannot be listened on"):
+        play_command(play_options(tmp_path, web=WebOptions(web=True, host="203.0.113.7", port=0)))
 
 
 # ---- watch

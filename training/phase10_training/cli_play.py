@@ -5,7 +5,7 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -17,7 +17,7 @@ from phase10_env.command_line import verify_records
 from phase10_env.records import Replay, replay
 from phase10_env.render.replay_page import replay_html
 from phase10_env.render.replay_terminal import replay_terminal, tell_game
-from phase10_env.rules.ruleset import PRESETS
+from phase10_env.rules.ruleset import PRESETS, RuleSet
 from phase10_training.advice import advise_game
 from phase10_training.cli_support import JsonOption
 from phase10_training.errors import UsageError
@@ -151,7 +151,7 @@ def _play_in_browser(options: PlayOptions, seats: Sequence[str]) -> int:
     tables = Tables(options.out, _known(options.hints), options.web.pace)
     own = {rules.name: rules} if rules.name not in PRESETS else {}
     agents = [*offered_agents(), *(spec for spec in seats if spec not in (HUMAN, *offered_agents()))]
-    server = PlayServer(tables, options.web.host, options.web.port, agents, {**own, **PRESETS})
+    server = _server(tables, options.web, agents, {**own, **PRESETS})
     _say(f"Tables: {server.address}/")
     if options.resume is not None:
         table = tables.get(options.resume.stem)
@@ -165,6 +165,21 @@ def _play_in_browser(options: PlayOptions, seats: Sequence[str]) -> int:
         else:
             _say(f"Seat {seat} is for another person, who finds it at {server.address}/t/{table.name}")
     return _serve(server)
+
+
+def _server(
+    tables: Tables,
+    web: WebOptions,
+    agents: Sequence[str] | None = None,
+    rules: Mapping[str, RuleSet] = PRESETS,
+) -> PlayServer:
+    try:
+        return PlayServer(tables, web.host, web.port, agents, rules)
+    except (OSError, OverflowError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise UsageError(
+            f"--host {web.host} --port {web.port} cannot be listened on: {reason}; name another port or address."
+        ) from None
 
 
 def _serve(server: PlayServer) -> int:
@@ -225,7 +240,7 @@ def watch_command(options: WatchOptions) -> int:
     first = begin(0)
     if options.web.web:
         tables = Tables(options.out, _known(HINTS), options.web.pace)
-        server = PlayServer(tables, options.web.host, options.web.port)
+        server = _server(tables, options.web)
         table = tables.seat(first)
         for seat in first.people:
             _say(f"Your seat: {server.link(table, seat)}")
