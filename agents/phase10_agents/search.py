@@ -54,14 +54,16 @@ class SearchSettings:
 class Search:
     """`search`: one step of lookahead by playouts on deals that agree with everything public.
 
-    For a draw, a discard or a Skip, it takes the base policy's move and its best-valued alternatives, deals the
-    hidden cards anew many times, plays every candidate out to the end of the round on the same deals, each seat
-    by the playout policy, and compares the win equities reached. Candidates clearly behind drop out after each
-    block of deals. It leaves the base policy's move only for one that is ahead by `gate` standard errors of the
-    paired difference: without that gate the noise of a maximum over many candidates ruins a good base policy.
+    For a draw, a lay-down, a discard, a Skip or the place of a hit, it takes the base policy's move and its
+    best-valued alternatives, deals the hidden cards anew many times, plays every candidate out to the end of the
+    round on the same deals, each seat by the playout policy, and compares the win equities reached. So it may hold
+    a lay-down back for a turn, which no heuristic here does. Candidates clearly behind drop out after each block of
+    deals. It leaves the base policy's move only for one that is ahead by `gate` standard errors of the paired
+    difference: without that gate the noise of a maximum over many candidates ruins a good base policy.
 
-    Weakness: it samples hands as if the others had played at random up to now, and it thinks that they know no
-    more than the playout policy uses (strategy fusion); with four or more players it gains little.
+    Weakness: it thinks that everybody plays like the playout policy and reads nothing from what the others have
+    thrown or left lying (belief.py only makes their hands as good as hands are after so many turns); it looks one
+    move ahead; the gate asks for more evidence than a small budget can give.
 
     Args:
         base: agent whose move is kept by default.
@@ -122,11 +124,11 @@ class Search:
     def _candidates(
         self, view: DecisionView, row: int, base: int, worths: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.int64]:
-        """Return the moves to compare, the base policy's first; that alone where it lays down, hits or builds."""
+        """Return the moves to compare, the base policy's first; that alone where it hits or builds."""
         legal = view.legal_actions[row, : view.legal_counts[row]].astype(np.int64)
-        if len(legal) == 1 or table.LAY <= base < table.ONTO:
+        if len(legal) == 1 or table.NUMBER <= base < table.ONTO:
             return np.array([base])
-        others = [a for a in legal if a != base and not table.LAY <= a < table.ONTO]
+        others = [a for a in legal if a != base and not table.BUILD <= a < table.NUMBER]
         if worths is not None:
             others.sort(key=lambda action: -worths[action])
             if base <= table.TAKE and others and worths[base] - worths[others[0]] > _CLEAR_DRAW:
