@@ -23,7 +23,7 @@ class PolicyAgent:
     name = ""
 
     def __init__(self) -> None:
-        announce(__name__)
+        announce("phase10_agents.policies")
         self.policy = policy_number(self.name)
         self.weights: npt.NDArray[np.void] = POLICY_WEIGHTS
 

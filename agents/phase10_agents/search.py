@@ -81,7 +81,7 @@ class Search:
         equity: EquityModel | None = None,
         name: str = "search",
     ) -> None:
-        announce(__name__)
+        announce("phase10_agents.lookahead")
         policy = policy_number(playout) if isinstance(playout, str) else -1
         if isinstance(playout, str) and policy < 0:
             raise AgentError(f"no compiled policy is called {playout!r}: {nearest(playout, POLICIES)}")
