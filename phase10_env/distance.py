@@ -7,7 +7,7 @@ the declarations also gives the kinds that would lower it and the held kinds who
 
 from __future__ import annotations
 
-from phase10_env.rules.cards import NUMBERS, WILD, WILD_BIT
+from phase10_env.rules.cards import NUMBERS, WILD, WILD_BIT, popcount
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.lay_downs import (
     declarations,
@@ -36,21 +36,28 @@ def kinds_of_numbers(numbers):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _most_of_a_number(numbers):  # type: ignore[no-untyped-def]
+    most = 0
+    for number in range(NUMBERS):
+        most = max(most, (numbers >> (4 * number)) & 15)
+    return most
+
+
+@kernel
 def _set_and_run_outlook(set_size, run_size, numbers):  # type: ignore[no-untyped-def]
     held = numbers_held(numbers)
     twice = (numbers >> 1 | numbers >> 2 | numbers >> 3) & _ONES
     best = FAR
     wanted = 0
     needed = 0
+    least = max(0, set_size - _most_of_a_number(numbers))
     for low in range(1, NUMBERS + 2 - run_size):
         run = run_set(low, run_size)
         gaps = run & ~held
+        missing = popcount(gaps)
+        if missing + least > best:
+            continue  # no set can make up for this run
         single = run & held & ~twice
-        missing = 0
-        left = gaps
-        while left != 0:
-            missing += 1
-            left &= left - 1
         for number in range(1, NUMBERS + 1):
             bit = 1 << (4 * (number - 1))
             count = number_count(numbers, number)
@@ -85,8 +92,11 @@ def _two_sets_outlook(size0, size1, numbers):  # type: ignore[no-untyped-def]
     wanted = 0
     needed = 0
     like = size0 == size1
+    least = max(0, size1 - _most_of_a_number(numbers))
     for first in range(1, NUMBERS + 1):
         count0 = number_count(numbers, first)
+        if max(0, size0 - count0) + least > best:
+            continue  # no second set can make up for this first one
         bit0 = 1 << (4 * (first - 1))
         for second in range(first if like else 1, NUMBERS + 1):
             count1 = number_count(numbers, second)
@@ -135,11 +145,9 @@ def _one_group_outlook(group_kind, size, numbers, colours):  # type: ignore[no-u
         if group_kind == RUN:
             run = run_set(value, size)
             gaps = run & ~held
-            need = 0
-            left = gaps
-            while left != 0:
-                need += 1
-                left &= left - 1
+            need = popcount(gaps)
+            if need > best:
+                continue
             lacking = kinds_of_numbers(gaps)
             tight = kinds_of_numbers(run & held & ~twice)
         else:

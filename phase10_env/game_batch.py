@@ -20,7 +20,7 @@ from phase10_env.rewards import REWARDS, write_rewards
 from phase10_env.rules import table
 from phase10_env.rules.batch import explain_row
 from phase10_env.rules.deal import next_active
-from phase10_env.rules.kernel import announce, kernel
+from phase10_env.rules.kernel import announce, inlined_kernel, kernel
 from phase10_env.rules.legal import REASONS, legal_actions
 from phase10_env.rules.phases import ADVANCE_EVERY_ROUND, ADVANCE_PICK
 from phase10_env.rules.random import AGENT, random_below, random_bits, stream_key
@@ -182,7 +182,7 @@ def _write_result(game, rules, result):  # type: ignore[no-untyped-def]
             result.phases[seat] = game.phase[seat]
 
 
-@kernel
+@inlined_kernel
 def _show(game, rules, settings, observations, masks, legal, counts, seats, row):  # type: ignore[no-untyped-def]
     """Write what the seat to act needs: legal actions, mask, seat and observation of one row."""
     count = 0
@@ -212,7 +212,7 @@ def _close(game, rules, settings, equity, starts, rewards, equities, results, ro
 # The arrays are passed one by one: Numba counts references for arrays in tuples, which halves the speed.
 
 
-@kernel
+@inlined_kernel
 def _step_row(  # type: ignore[no-untyped-def]
     game, rules, settings, equity, starts, action, observations, masks, legal, counts, seats, rewards,
     terminations, truncations, equities, results, row,

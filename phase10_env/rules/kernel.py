@@ -25,7 +25,7 @@ import numba
 
 from phase10_env.rules.interpreted import interpreted
 
-__all__ = ["KERNELS", "announce", "cache_root", "kernel", "kernel_sources", "source_digest"]
+__all__ = ["KERNELS", "announce", "cache_root", "inlined_kernel", "kernel", "kernel_sources", "source_digest"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -128,17 +128,28 @@ def kernel(function: _Function) -> _Function:
     if numba.config.DISABLE_JIT:
         KERNELS.append(interpreted(function))
         return KERNELS[-1]  # type: ignore[no-any-return]  # as below
-    return _compiled(function)
+    return _compiled(function, inline=False)
 
 
-def _compiled(function: _Function) -> _Function:  # pragma: no cover - coverage is taken without compilation
+def inlined_kernel(function: _Function) -> _Function:
+    """Compile as `kernel` does, as a part of every caller.
+
+    For steps of a loop over rows: each array is passed as seven to ten numbers, and a dozen of arrays through
+    memory, several times a decision.
+    """
+    return _compiled(function, inline=True)
+
+
+def _compiled(function: _Function, inline: bool) -> _Function:  # pragma: no cover - not without compilation
     """Return the Numba dispatcher of a function."""
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__))
     try:
         # _nrt=False: callers keep the arrays alive, and counting references to each view of a row costs an
         # atomic operation, some forty a decision. It also makes allocation in a kernel an error.
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+        # forceinline is always said: what is left open, the functions a kernel calls take over from it.
+        options = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": inline}
+        compiled = numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = previous
     KERNELS.append(compiled)

@@ -24,6 +24,7 @@ __all__ = [
     "declarations",
     "finish_canonically",
     "group_in_hand",
+    "group_naturals",
     "is_candidate",
     "is_spelled",
     "most_naturals",
@@ -74,6 +75,14 @@ def declarations(kind, size):  # type: ignore[no-untyped-def]
     if kind == COLOUR_GROUP:
         return 4
     return 1
+
+
+@kernel
+def group_naturals(kind, size, value, numbers):  # type: ignore[no-untyped-def]
+    """Return the most naturals that one whole set or run can take from packed numbers."""
+    if kind == SET:
+        return min(size, number_count(numbers, value))
+    return popcount(run_set(value, size) & numbers_held(numbers))
 
 
 @kernel
@@ -265,6 +274,8 @@ def can_lay(game, rules, seat, phase):  # type: ignore[no-untyped-def]
         return False
     like = kind0 == kind1 and size0 == size1
     for value0 in range(1, declarations(kind0, size0) + 1):
+        if plain and size0 - group_naturals(kind0, size0, value0, numbers) > wilds:
+            continue  # too few cards for the first group, whatever the second is
         for value1 in range(value0 if like else 1, declarations(kind1, size1) + 1):
             if plain:
                 naturals = plain_naturals(kind0, size0, value0, kind1, size1, value1, numbers)
