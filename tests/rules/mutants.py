@@ -97,7 +97,7 @@ class _Change(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         for name, change in changes(node):
             if self.left == 0 and self.done is None:
-                self.done = (getattr(node, "lineno", 0), name)
+                self.done = (getattr(node, "lineno", 0), f"{ast.unparse(node)[:60]!r}: {name}")
                 return ast.copy_location(change(node), node)
             self.left -= 1
         return self.generic_visit(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.model import perft as model_perft
 from rules.duel import model_of
@@ -28,6 +28,7 @@ from phase10_env.rules.state import GAME
 
 
 @given(st.integers(0, 2**62))
+@settings(deadline=None)
 def test_bits_are_counted(bits: int) -> None:
     assert popcount(bits) == bits.bit_count()
     if bits:
@@ -154,3 +155,51 @@ def test_a_compact_game_goes_on_from_a_lay_down_half_spelled_in_full() -> None:
         assert (game.why_illegal(text) is None) == (text in game.legal_actions())
     game.play("number 9")
     assert table_of(game) == {(0, 0): "R7 B7 G7", (0, 1): "R9 B9 G9"}
+
+
+# ---- what everyone remembers -------------------------------------------------------------------------------
+
+
+def test_the_last_eight_discards_of_a_seat_are_remembered_newest_first() -> None:
+    cards = [f"R{n}" for n in range(1, 11)]
+    game = situation(" ".join(cards), "B1 B2", discard="G1")
+    for card in cards:
+        game.play(f"discard {card}")
+        game.play("draw")
+        game.play(game.legal_actions()[-1])
+        game.play("draw")
+    discards = game.position()["memory"]["discards"]
+    assert discards[0].split() == cards[:1:-1]
+    assert len(discards[1].split()) == 8
+
+
+def test_the_last_pile_top_that_a_seat_refused_is_remembered() -> None:
+    game = situation("R1 R2 S", "B1 B2", "G4", discard="G1", stage="draw", stock="Y1 Y2 Y3 Y4")
+    game.play("draw")
+    assert game.position()["memory"]["refused"] == ["G1", "", ""]
+    game.play("discard R1")
+    game.play("take")
+    assert game.position()["memory"]["refused"] == ["G1", "", ""], "taken, not refused"
+
+
+def test_a_skip_on_the_pile_is_not_refused() -> None:
+    game = situation("R1 R2", "B1", discard="S G1", stage="draw")
+    game.play("draw")
+    assert "refused" not in game.position().get("memory", {})
+
+
+def test_a_known_card_is_forgotten_when_it_is_laid_down_or_hit() -> None:
+    game = situation("R7 B7 R9 B9 G9 Y9 R1", "B1", discard="G7", stage="draw")
+    game.play("take")
+    assert game.position()["memory"]["known"] == ["G7", ""]
+    game.play("lay 1")
+    assert "known" not in game.position().get("memory", {})
+
+
+def test_turns_lost_in_the_last_step_are_told() -> None:
+    game = situation("R2 R3", "B2", "G2", "Y2", seats={1: {"skipped": True}, 2: {"skipped": True}})
+    game.play("discard R2")
+    assert game.state["last_lost"][0] == 0b0110
+    game.play("draw")
+    assert game.state["last_lost"][0] == 0
+    assert game.state["decisions"][0] == 2
