@@ -192,7 +192,7 @@ def read_key() -> str:
     number = sys.stdin.fileno()
     kept = termios.tcgetattr(number)
     try:
-        tty.setraw(number)
+        tty.setraw(number, termios.TCSADRAIN)  # the default would throw away keys typed while a page is drawn
         text = os.read(number, 1).decode("latin-1")
         if text == "\x1b":
             while select.select([number], [], [], 0.05)[0] and text[1:] not in _ESCAPES and len(text) < 6:

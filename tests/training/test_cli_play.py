@@ -101,6 +101,7 @@ def test_replay_refuses_what_it_cannot_show(
 def test_replay_in_a_terminal_steps_with_keys(record: Path, tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     import os
+    import select
 
     code = (
         "import sys; from pathlib import Path; from phase10_training.cli_play import *; "
@@ -117,6 +118,7 @@ def test_replay_in_a_terminal_steps_with_keys(record: Path, tmp_path: Path) -> N
     def read_until(text: bytes) -> None:
         nonlocal shown
         while text not in shown:
+            assert select.select([parent], [], [], 120)[0], f"waited in vain for {text!r}, shown: {shown!r}"
             shown += os.read(parent, 4096)
 
     read_until(b"q quit")
