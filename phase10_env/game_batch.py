@@ -94,10 +94,10 @@ def _continues(game, rules):  # type: ignore[no-untyped-def]
     """Tell whether the round just played leads to a further round of the same game."""
     if game.status != TERMINATED or game.round >= rules.max_rounds:
         return False
+    finished = 0
     for seat in range(game.num_players):
-        if has_finished(game, rules, seat):
-            return False
-    return True
+        finished += has_finished(game, rules, seat)
+    return finished == 0
 
 
 @kernel
@@ -450,7 +450,9 @@ class GameBatch:
         players = self.num_players
         phases = np.asarray(start.get("phases", 1))
         if (phases < 1).any() or (phases > len(self.ruleset.phases)).any():
-            raise ValueError(f"start phases count from 1 to {len(self.ruleset.phases)}, found {phases.tolist()}")
+            raise ValueError(
+                f"start phases count from 1 to {len(self.ruleset.phases)}, found {phases.tolist()}"
+            )
         out[:, :players] = phases - 1
         out[:, MAX_PLAYERS : MAX_PLAYERS + players] = np.asarray(start.get("scores", 0))
         out[:, 2 * MAX_PLAYERS : 2 * MAX_PLAYERS + players] = np.asarray(start.get("done", 0))
@@ -459,7 +461,14 @@ class GameBatch:
 
     def _over_rows(self, kernel_function: Any, *arguments: Any) -> int:
         """Run a kernel over all rows, in blocks shared out among the threads; return the sum of its results."""
-        fixed = (self.games, self.ruleset.record, self._settings, self.equity.record, self._starts, *arguments)
+        fixed = (
+            self.games,
+            self.ruleset.record,
+            self._settings,
+            self.equity.record,
+            self._starts,
+            *arguments,
+        )
         if self._pool is None:
             return kernel_function(*fixed, *self._buffers, 0, self.num_games) or 0
         block = max(1, -(-self.num_games // (4 * self.threads)))

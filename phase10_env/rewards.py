@@ -48,7 +48,7 @@ def write_rewards(game, rules, kind, equity, equities, rewards):  # type: ignore
     players = game.num_players
     if game.status == TRUNCATED:
         return
-    if kind == WIN or kind == RANK:
+    if kind in (WIN, RANK):
         if game.status == TERMINATED:
             _place_rewards(game, kind, rewards)
     elif kind == POINTS:

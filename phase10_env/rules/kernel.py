@@ -125,10 +125,7 @@ def kernel(function: _Function) -> _Function:
     Returns:
         The Numba dispatcher, or under `NUMBA_DISABLE_JIT=1` the function as plain Python.
     """
-    if numba.config.DISABLE_JIT:
-        KERNELS.append(interpreted(function))
-        return KERNELS[-1]  # type: ignore[no-any-return]  # as below
-    return _compiled(function, inline=False)
+    return _made(function, inline=False)
 
 
 def inlined_kernel(function: _Function) -> _Function:
@@ -137,10 +134,16 @@ def inlined_kernel(function: _Function) -> _Function:
     For steps of a loop over rows: each array is passed as seven to ten numbers, and a dozen of arrays through
     memory, several times a decision.
     """
-    return _compiled(function, inline=True)
+    return _made(function, inline=True)
 
 
-def _compiled(function: _Function, inline: bool) -> _Function:  # pragma: no cover - not without compilation
+def _made(function: _Function, inline: bool) -> _Function:
+    made = interpreted(function) if numba.config.DISABLE_JIT else _compiled(function, inline)
+    KERNELS.append(made)
+    return made  # type: ignore[return-value]  # a dispatcher is called as its function is
+
+
+def _compiled(function: _Function, inline: bool) -> Any:  # pragma: no cover - coverage is taken without it
     """Return the Numba dispatcher of a function."""
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__))
@@ -149,8 +152,6 @@ def _compiled(function: _Function, inline: bool) -> _Function:  # pragma: no cov
         # atomic operation, some forty a decision. It also makes allocation in a kernel an error.
         # forceinline is always said: what is left open, the functions a kernel calls take over from it.
         options = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": inline}
-        compiled = numba.njit(**options)(function)
+        return numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = previous
-    KERNELS.append(compiled)
-    return compiled  # type: ignore[no-any-return]  # numba has no types

@@ -369,9 +369,7 @@ def _build_reason(game, rules, action):  # type: ignore[no-untyped-def]
     group = group_in_hand(game, rules)
     phase = game.build_phase
     if game.declared[group] != 0 and game.compact:
-        if group != 0 or rules.group_kinds[phase, 1] == NO_GROUP or game.declared[1] != 0:
-            return CANNOT_BE_FINISHED
-        group = 1
+        group = 1  # once both are declared nothing is asked
     if game.declared[group] != 0:
         if action < table.PLAY:
             return CANNOT_BE_FINISHED

@@ -30,17 +30,13 @@ HIGH_END = 2
 
 @kernel
 def fitting_kinds(kind, value, high):  # type: ignore[no-untyped-def]
-    """Return the set of kinds that may be added to a meld of a kind and value; a run ends at `high` (R20)."""
+    """Return the set of kinds that may be added to a set, colour group or run up to `high` (R20)."""
     if kind == SET:
         return number_set(value) | WILD_BIT
     if kind == COLOUR_GROUP:
         return colour_set(value) | WILD_BIT
-    fits = 0
-    if kind == RUN:
-        fits = number_set(value - 1) | number_set(high + 1)
-        if fits != 0:
-            fits |= WILD_BIT
-    return fits
+    ends = number_set(value - 1) | number_set(high + 1)
+    return ends | WILD_BIT if ends != 0 else 0
 
 
 @kernel

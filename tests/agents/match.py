@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from phase10_agents.base import Agent
 
+from phase10_agents.base import Agent
 from phase10_env import GameBatch, RuleSet
 from phase10_env.game_batch import game_seeds
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from phase10_agents.base import AgentError
 from phase10_agents.catalog import AGENTS, agent_names, load_agent
-
 from phase10_env import GameBatch
 
 PLAIN = ("random", "melder", "greedy", "expected-turns", "aware", "search:playouts=4")

@@ -17,6 +17,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from phase10_agents.neural.checkpoint import (
     CheckpointError,
     check_compatible,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from agents.match import play_match
 from agents.positions import position
+
 from phase10_agents.catalog import load_agent
 from phase10_agents.explain import explain
-
 from phase10_env import PRESETS, GameBatch, RuleSet
 from phase10_env.testing import check_agent
 

@@ -10,9 +10,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chisquare
+
 from phase10_agents.neural.inference import Choices, act, choose_actions
 from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet
-from scipy.stats import chisquare
 
 ACTIONS = 165
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from phase10_training.fused_loss import LossBatch, LossSettings, policy_value_loss
+
 from phase10_agents.neural.networks import (
     NetworkError,
     NetworkSettings,
@@ -14,6 +14,7 @@ from phase10_agents.neural.networks import (
     fast_precision,
     masked_log_softmax,
 )
+from phase10_training.fused_loss import LossBatch, LossSettings, policy_value_loss
 
 WIDTH = 60
 

@@ -7,11 +7,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
+
 from phase10_agents.belief import improve_hands
 from phase10_agents.catalog import load_agent
 from phase10_agents.sampler import sample_hidden
-from scipy.stats import chisquare
-
 from phase10_env import GameBatch, RuleSet
 from phase10_env.rules.check import Broken, check
 from phase10_env.rules.kernel import kernel

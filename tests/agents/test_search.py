@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from agents.match import play_match
 from agents.positions import position
+
 from phase10_agents.base import AgentError
 from phase10_agents.catalog import load_agent
 from phase10_agents.explain import explain
 from phase10_agents.lookahead import drop_losers, gated_choice, paired_score
 from phase10_agents.search import Search, SearchSettings
-
 from phase10_env import GameBatch
 from phase10_env.testing import check_agent
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from phase10_agents.neural.sparse_input import pack_pairs, sparse_linear
 
 

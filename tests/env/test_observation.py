@@ -66,7 +66,9 @@ def test_every_field_shows_the_position() -> None:
     assert run[3 : 3 + 12].index(1) == 7
     assert run[19 : 19 + 12].index(1) == 10
     assert run[31:] == [4, 1, 1]
-    assert value("missing").index(1) == 2  # set of three fives is there; the run of four has the 7 and the Wild
+    assert (
+        value("missing").index(1) == 2
+    )  # set of three fives is there; the run of four has the 7 and the Wild
     hittable = {KIND_TEXTS[kind] for kind, fits in enumerate(value("hittable")) if fits}
     assert hittable == {f"{colour}{number}" for colour in "RBGY" for number in (3, 7, 12)} | {"W"}
 
@@ -101,7 +103,11 @@ def test_basic_observations_are_the_beginning_of_full_ones() -> None:
 
 def test_layouts_have_no_gap_and_no_overlap() -> None:
     for players in range(2, MAX_PLAYERS + 1):
-        for layout in (observation_layout(players), observation_layout(players, "basic"), state_layout(players)):
+        for layout in (
+            observation_layout(players),
+            observation_layout(players, "basic"),
+            state_layout(players),
+        ):
             end = 0
             for field in layout.fields.values():
                 assert field.start == end

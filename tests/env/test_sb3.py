@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from phase10_agents.base import AgentError
-from phase10_agents.catalog import load_agent
-from phase10_agents.sb3_agent import SB3Agent, load_sb3_agent, mark_model
-from phase10_training.errors import UsageError
-from phase10_training.metrics import read_metrics
-from phase10_training.sb3 import SB3Settings, train_sb3
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import VecMonitor
 
+from phase10_agents.base import AgentError
+from phase10_agents.catalog import load_agent
+from phase10_agents.sb3_agent import SB3Agent, load_sb3_agent, mark_model
 from phase10_env import DecisionView, GameBatch, RuleSet
 from phase10_env.compat.sb3 import Phase10VecEnv, scaled_policy
 from phase10_env.rules.state import BUILD
 from phase10_env.vector import Phase10Env
+from phase10_training.errors import UsageError
+from phase10_training.metrics import read_metrics
+from phase10_training.sb3 import SB3Settings, train_sb3
 
 QUICK = RuleSet(name="quick", phases=("set 2",), hand_size=5, max_turns=40, max_rounds=6)
 

@@ -40,7 +40,8 @@ def test_the_own_agent_plays_without_an_illegal_action(
 
 def test_each_command_it_names_exists() -> None:
     named = set(re.findall(r"\bphase10 ([a-z]+)", README))
-    named |= {word for word in re.findall(r"`([a-z]+)`", README.split("The commands")[1].split("**Rulesets")[0])}
+    section = README.split("The commands")[1].split("**Rulesets")[0]
+    named |= set(re.findall(r"`([a-z]+)`", section))
     assert named
     assert named <= set(COMMANDS)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
+
+from phase10_env.rules.ruleset import RuleSet
 from phase10_training.bench import BenchSettings, bench
 from phase10_training.bench_items import Item, bytes_a_game, engine_items, measure
 from phase10_training.cli import main
 from phase10_training.config import config_names, load_config
-
-from phase10_env.rules.ruleset import RuleSet
 
 TINY = ["games=8", "repetitions=1", "decisions=4", "python_decisions=20", "players=[2]", "cold=false"]
 

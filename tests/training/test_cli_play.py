@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from play_clients import running_server
+from render_games import played_game
+
+from phase10_env.records import replay
 from phase10_training import cli_play, watch
 from phase10_training.cli_play import (
     PlayOptions,
@@ -26,10 +30,6 @@ from phase10_training.cli_support import JsonOption, parse_arguments, run_comman
 from phase10_training.errors import UsageError
 from phase10_training.play_session import PlaySession
 from phase10_training.play_tables import Tables
-from play_clients import running_server
-from render_games import played_game
-
-from phase10_env.records import replay
 
 
 def replay_options(*files: Path, **values: Any) -> ReplayOptions:

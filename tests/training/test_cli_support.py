@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 import tyro
+
 from phase10_training.cli_support import (
     DealOptions,
     DeviceOptions,

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+
 from phase10_training.cli import main
 from phase10_training.compare import compare
 from phase10_training.evaluate import evaluate

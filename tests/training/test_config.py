@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from phase10_training import config as config_module
 from phase10_training.config import (
     ConfigError,

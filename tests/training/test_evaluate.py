@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from phase10_agents.catalog import load_agent
+from phase10_env import DecisionView, Game, GameBatch
+from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli import COMMANDS, load_command, main
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import evaluate
@@ -18,9 +21,6 @@ from phase10_training.guarded import GuardedAgent
 from phase10_training.line_ups import deal_seeds, field, gauntlet, rotations, round_robin, swiss_round
 from phase10_training.matches import FORFEITED, PlaySettings, observation_level, play_games
 from phase10_training.round_stats import RoundStats
-
-from phase10_env import DecisionView, Game, GameBatch
-from phase10_env.rules.ruleset import get_ruleset
 
 SHORT = get_ruleset("official").replace(name="short-2", phases=["set 3 + set 3", "run 7"])
 
@@ -312,7 +312,9 @@ def test_round_counts_add_up_and_survive_the_store() -> None:
 
 
 @settings(max_examples=5, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from(["pile-skip", "pick-a-phase", "ten-rounds", "next-player-skip"]))
+@given(
+    st.integers(0, 2**32), st.sampled_from(["pile-skip", "pick-a-phase", "ten-rounds", "next-player-skip"])
+)
 def test_every_preset_can_be_tracked(seed: int, preset: str) -> None:
     results = play_games(
         [load_agent("greedy"), load_agent("melder")],

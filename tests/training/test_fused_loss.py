@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from phase10_training.fused_loss import (
     STATISTICS,
     IllegalActionError,

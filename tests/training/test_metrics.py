@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
 from phase10_training.errors import UsageError
 from phase10_training.metrics import MetricsLogger, RunExistsError, read_metrics
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 
 def events(run: Path) -> EventAccumulator:

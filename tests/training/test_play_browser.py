@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from browser import DESKTOP, PATIENCE, PHONE, Browser, Page, open_browser
-from phase10_training.play_web import PlayServer
 from play_clients import Client, running_server, wait_for_people
 from render_games import played_game
 
 from phase10_env import Game
+from phase10_training.play_web import PlayServer
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from render_games import deal_hidden_anew, random_choice
+
 from phase10_agents.base import DecisionView
 from phase10_agents.catalog import load_agent
+from phase10_env.records import replay
+from phase10_env.render import table_facts
 from phase10_training.advice import AgentFaultError, GameViews, advise, advise_game, opinions
 from phase10_training.errors import UsageError
 from phase10_training.play_session import PlayError, PlaySession, write_replacing
-from render_games import deal_hidden_anew, random_choice
-
-from phase10_env.records import replay
-from phase10_env.render import table_facts
 
 
 def act_at_random(session: PlaySession, rng: np.random.Generator) -> None:

@@ -6,10 +6,10 @@ import io
 from pathlib import Path
 
 import pytest
-from phase10_training.play_session import PlaySession
-from phase10_training.play_terminal import TerminalPlay, expand_move
 
 from phase10_env.records import replay
+from phase10_training.play_session import PlaySession
+from phase10_training.play_terminal import TerminalPlay, expand_move
 
 
 class Screen:

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phase10_training.play_session import PlayError, PlaySession
-from phase10_training.play_tables import Tables
-from phase10_training.play_web import PlayServer, offered_agents
 from play_clients import PATIENCE, Client, running_server, wait_for_people
 from render_games import deal_hidden_anew, random_choice
 
 from phase10_env.records import replay
+from phase10_training.play_session import PlayError, PlaySession
+from phase10_training.play_tables import Tables
+from phase10_training.play_web import PlayServer, offered_agents
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator
 
 import pytest
+
 from phase10_training.progress import TrainingProgress
 
 

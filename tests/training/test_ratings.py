@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from phase10_training.cross_table import cross_table, meetings_from_ranks
 from phase10_training.live_ratings import LiveRatings
 from phase10_training.nash import cyclic_share, log_odds_error, log_odds_matrix, nash_average

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from phase10_training.errors import UsageError
 from phase10_training.ray_engine import play_on_ray
 from phase10_training.store import ResultStore

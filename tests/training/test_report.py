@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from phase10_agents import catalog
+from phase10_env.records import verify
 from phase10_training.cli import main
 from phase10_training.report import report_html, write_report
 from phase10_training.report_charts import Bar, Line, bars, heat_colour, line_chart, table, ticks
 from phase10_training.report_data import read_report_data
 from phase10_training.store import StoreError
 from phase10_training.tournament import TournamentConfig, run_tournament
-
-from phase10_env.records import verify
 
 VOID = {"meta", "line", "br", "link"}
 

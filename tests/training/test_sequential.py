@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize
+
 from phase10_training.sequential import Form, SequentialTest, exact_llr, normal_llr
 from phase10_training.statistics import FloatArray, ResultsError, elo_to_share
-from scipy import optimize
 
 PAIR = np.array([0.0, 0.5, 1.0])
 PENTA = np.array([0.0, 0.25, 0.5, 0.75, 1.0])

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from phase10_agents import catalog
 from phase10_agents.base import AgentError
+from phase10_env.records import replay
 from phase10_training.blocks import BlockPlan, block_games
 from phase10_training.cli import main
 from phase10_training.config import config_names, load_config
@@ -31,8 +33,6 @@ from phase10_training.tournament import (
     run_tournament,
     total_games,
 )
-
-from phase10_env.records import replay
 
 AGENTS = ("melder", "greedy:epsilon=0.3", "greedy")
 

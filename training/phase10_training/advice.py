@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from phase10_agents.base import ValuingAgent
 
+from phase10_agents.base import ValuingAgent
 from phase10_env.actions import action_text
 from phase10_env.decision import Agent, DecisionView
 from phase10_env.game import Game

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from phase10_agents.policies import POLICY_WEIGHTS, play_decisions, policy_number
 from phase10_agents.scratch import new_scratch
-
 from phase10_env import phase10_v0
 from phase10_env.game_batch import GameBatch
 from phase10_env.rules.ruleset import RuleSet

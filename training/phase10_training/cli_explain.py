@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from phase10_agents.explain import explain
 
+from phase10_agents.explain import explain
 from phase10_training.cli_support import JsonOption
 
 __all__ = ["ExplainOptions", "explain_command"]

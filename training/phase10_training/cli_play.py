@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, TextIO
 
 import tyro
-from phase10_agents.catalog import AGENTS, load_agent
 
+from phase10_agents.catalog import AGENTS, load_agent
 from phase10_env.command_line import verify_records
 from phase10_env.records import Replay, replay
 from phase10_env.render.replay_page import replay_html

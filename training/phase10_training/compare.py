@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
-from phase10_agents.catalog import load_agent
 
+from phase10_agents.catalog import load_agent
 from phase10_env.decision import Agent
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOptions, JsonOption

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from phase10_agents.catalog import load_agent
 from phase10_agents.policies import POLICY_WEIGHTS, play_out, policy_number
 from phase10_agents.scratch import new_scratch
-
 from phase10_env.decision import Agent
 from phase10_env.game_batch import GameBatch
 from phase10_env.rules.kernel import kernel
@@ -58,7 +59,7 @@ class Standings:
 
 
 @kernel
-def _play_rounds(games, rules, policies, weights, scratch):  # type: ignore[no-untyped-def]
+def _play_rounds(games: Any, rules: Any, policies: Any, weights: Any, scratch: Any) -> None:
     """Play every running game on to the end of its round, each seat by its policy."""
     for row in range(len(games)):
         if games[row].status == RUNNING:
@@ -136,8 +137,8 @@ def _begin_in_the_middle(batch: GameBatch, share: float, rng: np.random.Generato
 
 def _done(games: npt.NDArray[np.void], ruleset: RuleSet, players: int) -> npt.NDArray[np.int16]:
     if ruleset.record[0]["advance"] == ADVANCE_PICK:
-        return np.bitwise_count(games["done"][:, :players]).astype(np.int16)
-    return games["phase"][:, :players].astype(np.int16)
+        return np.asarray(np.bitwise_count(games["done"][:, :players]), np.int16)
+    return np.array(games["phase"][:, :players], np.int16)
 
 
 def _play_block(batch: GameBatch, agent: Agent, policy: int, first: int) -> Standings:

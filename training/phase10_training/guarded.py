@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from phase10_agents.base import AgentError
 
+from phase10_agents.base import AgentError
 from phase10_env.decision import Agent, DecisionView
 
 __all__ = ["FORFEIT_RULE", "Fault", "GuardedAgent", "Problem"]

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 import torch
 
-from phase10_training.fused_loss import LossBatch, LossSettings, fused_loss, torch_loss
 from phase10_agents.neural.inference import act, choose_actions
 from phase10_agents.neural.networks import ACTIONS, NetworkSettings, PolicyValueNet
+from phase10_training.fused_loss import LossBatch, LossSettings, fused_loss, torch_loss
 
 __all__ = ["LearnerBenchSettings", "SyntheticDecisions", "bench_learner", "measure_rates"]
 

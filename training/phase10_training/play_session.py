@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Self, TypeGuard
 
 import numpy as np
-from phase10_agents.catalog import load_agent
 
+from phase10_agents.catalog import load_agent
 from phase10_env.actions import DRAW, ActionError, parse_action
 from phase10_env.decision import Agent, DecisionView
 from phase10_env.game import Game

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from phase10_agents.catalog import load_agent
-
 from phase10_env.actions import ACTION_TEXTS
 from phase10_env.render.words import action_in_words, status_in_words
 from phase10_env.rules.ruleset import RuleSet

@@ -22,7 +22,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from phase10_agents.catalog import AGENTS
-
 from phase10_env.render.replay_page import page_file, replay_html
 from phase10_env.rules.rulebook import rule_text
 from phase10_env.rules.ruleset import PRESETS, RuleSet

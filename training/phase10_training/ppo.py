@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import torch
-from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_scale
 
+from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_scale
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
 from phase10_env.observation import observation_layout, state_layout

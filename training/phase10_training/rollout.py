@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+
 from phase10_agents.neural.inference import act
 from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
-
 from phase10_env import Agent, GameBatch
 from phase10_env.decision import agent_streams
 from phase10_env.equity import EquityModel
@@ -210,6 +210,7 @@ class RolloutWorker:
             choices.log_probs,
             choices.values,
         )
+        self.teacher[row] = 0
         actions = choices.actions.astype(np.int64)
         if opponents and self.pool_share > 0:
             to_act = self.controllers[np.arange(self.games), self.batch.seats]
@@ -229,7 +230,7 @@ class RolloutWorker:
         wild = rng.random(self.games) < random_moves
         places = rng.integers(0, self.counts[row])
         self.actions[row] = np.where(wild, self.legal[row][np.arange(self.games), places], taught)
-        return self.actions[row].astype(np.int64)
+        return np.asarray(self.actions[row], np.int64)
 
     def _draw_controllers(self, rows: npt.NDArray[np.intp], pool: int, rng: np.random.Generator) -> None:
         """Fill the seats of new tables: the learner everywhere, or one learner among one kind of opponent."""
@@ -270,7 +271,7 @@ class RolloutWorker:
         self.rewards[: self.players] = 0.0
         self.ends[: self.players] = False
         for seat in range(self.players):
-            open_games = self.credit.open_rows[:, seat] >= 0
+            open_games = np.flatnonzero(self.credit.open_rows[:, seat] >= 0)
             self.seats[seat, open_games] = seat
             self.rewards[seat, open_games, seat] = self.credit.pending[open_games, seat]
 
@@ -319,6 +320,8 @@ class RolloutWorker:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the next rollout depends on, between two iterations."""
         kept = {name: getattr(self, name)[: self.players].copy() for name in self._carried_names()}
+        for array in kept.values():  # what stands where no decision is open has no meaning
+            array[self.seats[: self.players] == NO_SEAT] = 0
         kept |= {
             "seats": self.seats[: self.players].copy(),
             "rewards": self.rewards[: self.players].copy(),

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import torch
-from phase10_agents.sb3_agent import SB3Agent, load_sb3_agent, mark_model
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 
+from phase10_agents.sb3_agent import SB3Agent, load_sb3_agent, mark_model
 from phase10_env.compat.sb3 import Phase10VecEnv, scaled_policy
 from phase10_training.cli_support import Interrupted
 from phase10_training.config import build_config, config_to_dict, parse_override

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
-from phase10_agents.neural.networks import NetworkSettings
 
+from phase10_agents.neural.networks import NetworkSettings
 from phase10_training.advantages import AdvantageSettings
 from phase10_training.errors import UsageError
 from phase10_training.fused_loss import LossSettings

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
-from phase10_agents.catalog import load_agent
 
+from phase10_agents.catalog import load_agent
 from phase10_env import __version__
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training import line_ups

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import msgspec
 import torch
 import tyro
+
 from phase10_agents.catalog import load_agent
 from phase10_agents.neural.agent import PolicyAgent, policy_of
 from phase10_agents.neural.checkpoint import (
@@ -30,7 +31,6 @@ from phase10_agents.neural.checkpoint import (
     save_step,
 )
 from phase10_agents.neural.networks import PolicyValueNet
-
 from phase10_env.equity import EquityModel, default_equity, shipped_equity
 from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import get_ruleset
@@ -45,7 +45,7 @@ from phase10_training.settings import TrainingSettings
 from phase10_training.state_tree import flatten_state, restore_state
 from phase10_training.training_report import draw_result, print_result
 
-__all__ = ["TrainOptions", "TrainingRun", "train", "train_command"]
+__all__ = ["TrainOptions", "TrainingRun", "fresh_folder", "saved_settings", "train", "train_command"]
 
 SETTINGS_FILE = "settings.json"
 EVALUATION_FILE = "evaluation.json"
@@ -379,12 +379,12 @@ def train(options: TrainOptions) -> tuple[TrainingRun, list[EvaluationResult]]:
         overrides.append(f'start_from="{options.start_from}"')
     if options.output.resume:
         folder = options.output.out or _newest_run(options.config)
-        settings = _saved_settings(folder, overrides)
+        settings = saved_settings(folder, overrides)
     else:
         if not options.config:
             raise UsageError("expected a configuration, found none; try 'phase10 train quickstart'.")
         settings = load_config(TrainingSettings, options.config, overrides, "train")
-        folder = options.output.out or _fresh_folder(options.config)
+        folder = options.output.out or fresh_folder(options.config)
     title = Path(options.config).stem or folder.name
     run = TrainingRun(settings, folder, options.output.resume, options.device.device, title)
     return run, run.train()
@@ -394,7 +394,8 @@ def _run_name(config: str) -> str:
     return Path(config).stem
 
 
-def _fresh_folder(config: str) -> Path:
+def fresh_folder(config: str) -> Path:
+    """Return the first folder under runs/ for a configuration that does not exist yet."""
     number = 1
     while True:
         folder = Path("runs") / (_run_name(config) if number == 1 else f"{_run_name(config)}-{number}")
@@ -420,7 +421,12 @@ def _newest_run(config: str) -> Path:
     return found[-1]
 
 
-def _saved_settings(folder: Path, overrides: list[str]) -> TrainingSettings:
+def saved_settings(folder: Path, overrides: list[str]) -> TrainingSettings:
+    """Return the settings of a run, with those changes that a run can take while it goes on.
+
+    Raises:
+        UsageError: no run there, or a change that would make it another run.
+    """
     path = folder / SETTINGS_FILE
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phase10_agents.neural.checkpoint import latest_checkpoint
-
 from phase10_training.evaluate import EvaluationResult
 from phase10_training.metrics import read_metrics
 
@@ -72,7 +71,9 @@ def draw_result(
         ]
         if points:
             steps, shares, lows, highs = zip(*points, strict=True)
-            course.plot([step / 1e6 for step in steps], shares, color=colour, marker="o", markersize=3, label=name)
+            course.plot(
+                [step / 1e6 for step in steps], shares, color=colour, marker="o", markersize=3, label=name
+            )
             course.fill_between([step / 1e6 for step in steps], lows, highs, color=colour, alpha=0.15)
         low, high = result.interval
         final.bar(name, result.win_share, color=colour)
@@ -83,7 +84,9 @@ def draw_result(
             color="black",
             capsize=4,
         )
-        final.annotate(f"{100 * result.win_share:.1f} %", (number, 0.03), ha="center", color="white", weight="bold")
+        final.annotate(
+            f"{100 * result.win_share:.1f} %", (number, 0.03), ha="center", color="white", weight="bold"
+        )
     for axes in (course, final):
         axes.set_ylim(0, 1)
         if results:

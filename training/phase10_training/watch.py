@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TextIO
 
 from phase10_agents.catalog import load_agent
-
 from phase10_env.decision import Agent
 from phase10_env.render.ansi import draw_ansi, plain
 from phase10_env.rules.ruleset import RuleSet

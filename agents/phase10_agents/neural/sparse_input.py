@@ -283,5 +283,5 @@ def sparse_linear(
     >>> sparse_linear(x, torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.zeros(2)).tolist()
     [[6.0, 8.0], [6.0, 8.0]]
     """
-    result: torch.Tensor = _SparseLinear.apply(x, weight, bias, packed, read)  # type: ignore[no-untyped-call]
+    result: torch.Tensor = _SparseLinear.apply(x, weight, bias, packed, read)
     return result
