@@ -24,7 +24,6 @@ from phase10_env.rules.melds import HIGH_END, LOW_END, hit_set, meld_ends, meld_
 from phase10_env.rules.phases import (
     ADVANCE_PICK,
     COLOUR_GROUP,
-    NO_GROUP,
     OUT_DISCARD,
     TARGET_NEXT,
 )

@@ -156,18 +156,29 @@ def test_e49_under_lay_down_a_built_lay_down_wins_as_well():
     assert game.winners == [0]
 
 
-def test_under_lay_down_who_goes_out_without_laying_has_not_won():
+def out_without_laying(max_rounds: int) -> Game:
+    """Return a tie-break round under "lay_down" in which seat 0, who cannot draw, has discarded its last card."""
     rules = RuleSet(
         phases=["set 2"],
         hand_size=1,
         tie_break="lay_down",
+        max_rounds=max_rounds,
         deck={"numbers": "1", "colours": "RBG", "copies": 1, "wilds": 0, "skips": 2},
     )
     seats = {2: {"skipped": True}}
     game = situation("R1", "B1", "G1", rules=rules, discard="S", seats=seats, active=[0, 1, 2], stage="draw")
     assert game.stage == "play", "nothing can be drawn"
-    game.play("discard R1")
+    return play(game, "discard R1")
+
+
+def test_under_lay_down_who_goes_out_without_laying_has_not_won():
+    game = out_without_laying(max_rounds=9)
     assert (game.over, game.round, game.active, game.scores) == (False, 2, [0, 1, 2], [0, 0, 0])
+
+
+def test_a_tie_break_without_a_winner_in_the_last_round_allowed_is_shared():
+    game = out_without_laying(max_rounds=1)
+    assert (game.over, game.truncated, game.ranks) == (True, False, [1, 1, 1])
 
 
 def test_e49_inactive_seats_are_never_to_act_nor_a_target():

@@ -148,6 +148,8 @@ def broken_game(change: str) -> tuple[np.ndarray, RuleSet]:
         ("game['skipped'][1] = 1", Broken.SKIPS | Broken.DECK),
         ("game['skipped'][3] = 1", Broken.SKIPS | Broken.DECK),
         ("game['meld_value'][0] = 8", Broken.MELDS),
+        ("game['meld_cards'][0, 0] = 49", Broken.MELDS | Broken.DECK),
+        ("game['meld_cards'][0, 0] = -1", Broken.MELDS | Broken.DECK),
         ("game['meld_kind'][1] = 2", Broken.MELDS),
         ("game['meld_size'][3] = 1", Broken.MELDS | Broken.SUMS | Broken.DECK),
         ("game['meld_fits'][0] = 0", Broken.MELDS),
@@ -169,6 +171,16 @@ def test_each_broken_invariant_has_its_flag(change: str, broken: Broken) -> None
     games, ruleset = broken_game(change)
     found = check(games, ruleset)
     assert broken in found if broken else found == broken, found
+
+
+def test_a_run_beyond_12_or_with_a_wrong_end_is_broken() -> None:
+    table = [{"seat": 0, "group": 0, "kind": "run", "low": 6, "cards": "R6 R7 R8 R9 R10 R11 R12"}]
+    game = situation("R1 R2 W", "B1 B2 W", seats={0: {"laid": True, "phase": 4}}, table=table)
+    assert check(game.state, game.ruleset) == Broken.NOTHING
+    game.state["meld_high"][0, 0] = 11
+    assert check(game.state, game.ruleset) == Broken.MELDS
+    game.state["meld_high"][0, 0], game.state["meld_value"][0, 0] = 13, 7
+    assert check(game.state, game.ruleset) == Broken.MELDS
 
 
 def test_hands_may_not_grow_beyond_the_draws() -> None:

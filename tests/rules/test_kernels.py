@@ -181,7 +181,9 @@ def test_both_forms_of_import_are_followed(tmp_path, monkeypatch):
     assert files == ["first.py", "fourth.py", "second.py", "third.py"]
 
 
-def test_a_script_is_no_module_of_the_project():
+def test_a_script_is_no_module_of_the_project(monkeypatch):
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
+    kernels._source.cache_clear()
     assert kernel_sources("__main__.kernels") == ()
 
 

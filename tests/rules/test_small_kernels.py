@@ -12,6 +12,7 @@ from rules.situations import legal, meld, position, situation, table_of
 
 from phase10_env import Game, GameBatch, RuleSet, perft
 from phase10_env.actions import ACTION_TEXTS
+from phase10_env.engine import apply_action, reason_against
 from phase10_env.rules.cards import (
     KIND_TEXTS,
     POINTS,
@@ -79,6 +80,48 @@ def test_asking_why_an_action_is_illegal_changes_no_byte_of_a_lay_down_being_bui
         assert game.state.tobytes() == before, text
     assert game.legal_actions()
     assert game.state.tobytes() == before
+
+
+def test_an_illegal_action_is_not_applied_and_its_reason_returned() -> None:
+    game = situation("R1", "B1", stage="draw")
+    before = game.state.tobytes()
+    assert apply_action(game.state, game.ruleset, 111) == reason_against(game.state, game.ruleset, 111)
+    assert game.state.tobytes() == before
+    for action in (-1, 165):
+        assert "no action with this number" in str(reason_against(game.state, game.ruleset, action))
+
+
+def test_once_a_game_is_over_nothing_is_legal() -> None:
+    game = situation("R2 R3", "B2 B3", rules=RuleSet(max_turns=1), turn=1)
+    game.play("discard R2")
+    assert (game.over, game.legal_actions()) == (True, [])
+    assert game.why_illegal("draw") == "the game is over"
+
+
+def test_a_turn_without_a_draw_begins_with_the_play_stage() -> None:
+    rules = RuleSet(
+        phases=["set 2"],
+        hand_size=2,
+        deck={"numbers": "1-2", "colours": "RBG", "copies": 1, "wilds": 0, "skips": 2},
+    )
+    game = situation("R1 S", "B1 B2", "G1 R2", rules=rules, discard="S", stock="G2", stage="draw")
+    game.play("draw")
+    game.play("skip 2")
+    assert (game.to_act, game.stage, int(game.state["no_draw"][0])) == (1, "play", 1)
+    assert game.legal_actions() == ["discard B1", "discard B2"]
+
+
+def test_in_a_compact_tie_break_the_inactive_do_not_make_colours_matter() -> None:
+    rules = RuleSet(phases=["colour 3", "set 3"])
+    seats = {seat: {"phase": 3 if seat == 1 else 2} for seat in range(3)}
+    game = situation(
+        "R3 B3", "", "R1", rules=rules, seats=seats, active=[0, 2], actions="compact", discard="G1"
+    )
+    assert game.legal_actions() == ["discard R3"]
+    assert (
+        game.why_illegal("discard B3")
+        == "with compact actions only the lowest colour of each number is offered"
+    )
 
 
 # ---- episodes of one round ---------------------------------------------------------------------------------
