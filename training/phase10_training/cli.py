@@ -62,6 +62,16 @@ COMMANDS: dict[str, CommandEntry] = {
         "speed, first use and memory, as ratios to an earlier run or to peers",
         "phase10 bench quick",
     ),
+    "exploit": CommandEntry(
+        "phase10_training.exploit:exploit_command",
+        "train a best response against a frozen agent",
+        "phase10 exploit aware",
+    ),
+    "export": CommandEntry(
+        "phase10_training.export:export_command",
+        "a policy as ONNX, in a folder with a model card",
+        "phase10 export runs/quickstart --out exported",
+    ),
     "replay": CommandEntry(
         "phase10_training.cli_play:replay_command",
         "step through a recorded game, or verify whole files",

@@ -13,60 +13,25 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
+import numpy as np
+import numpy.typing as npt
 import tyro
 from torch import nn
-from torch.nn import functional
 
 from phase10_agents.neural.agent import policy_of
 from phase10_agents.neural.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from phase10_agents.neural.networks import PolicyValueNet
+from phase10_env.rules.table import NUM_ACTIONS
 from phase10_training.cli_support import JsonOption
 from phase10_training.errors import UsageError
 
-__all__ = ["ExportOptions", "OnnxPolicy", "export_command", "export_policy", "model_card"]
+__all__ = ["ExportOptions", "export_command", "export_policy", "model_card", "onnx_bytes"]
 
 ONNX_FILE = "model.onnx"
 CARD_FILE = "README.md"
 CONFIG_FILE = "config.json"
 _LEAST = -1e9
 """Logit of an illegal action; below every logit, and finite, so that a softmax of it stays a number."""
-
-
-class OnnxPolicy(nn.Module):
-    """Compute a policy in plain float32 products: what is exported.
-
-    Inputs: observations uint8[n, D], action_masks bool[n, 165]. Outputs: logits float32[n, 165] with -1e9 for
-    illegal actions, the likeliest legal action int64[n], the value float32[n].
-    """
-
-    def __init__(self, net: PolicyValueNet) -> None:
-        super().__init__()
-        with torch.no_grad():
-            self.register_buffer("weight", (net.input_weight * net.scale[:, None]).clone())
-            self.register_buffer("bias", net.input_bias.detach().clone())
-        self.widths = [net.settings.actor[0], net.settings.critic[0]]
-        self.actor, self.critic = _chain(net.actor), _chain(net.critic)
-
-    def forward(
-        self, observations: torch.Tensor, action_masks: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return masked logits, actions and values."""
-        hidden = functional.linear(observations.float(), self.weight.T, self.bias)  # type: ignore[arg-type, operator]
-        actor, critic = torch.split(hidden, self.widths, dim=1)
-        logits = torch.where(action_masks, self.actor(functional.relu(actor)), _LEAST)
-        values = self.critic(functional.relu(critic)).squeeze(1)
-        return logits, logits.argmax(dim=1), values
-
-
-def _chain(trunk: nn.ModuleList) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for layer in trunk:
-        if isinstance(layer, nn.Linear):
-            copied = nn.Linear(layer.in_features, layer.out_features)
-            copied.load_state_dict(layer.state_dict())
-            layers += [copied, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
 
 
 def export_policy(source: Path, out: Path, name: str) -> Path:
@@ -85,14 +50,14 @@ def export_policy(source: Path, out: Path, name: str) -> Path:
         raise UsageError(f"{str(out)!r} exists; choose another --out.")
     checkpoint = load_checkpoint(source)
     net = policy_of(checkpoint)
-    _check_packages()
+    onnx = onnx_bytes(net)
     partial = out.with_name(f".{out.name}.partial-export")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         policy = {f"policy.{key}": value for key, value in checkpoint.weights("policy").items()}
         manifest = {key: checkpoint.manifest[key] for key in _KEPT if key in checkpoint.manifest}
         save_checkpoint(partial, policy, manifest)
-        _write_onnx(net, partial / ONNX_FILE)
+        (partial / ONNX_FILE).write_bytes(onnx)
         config = _config(checkpoint, net)
         (partial / CONFIG_FILE).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         card = model_card(name, checkpoint.manifest, _results(source))
@@ -106,31 +71,67 @@ def export_policy(source: Path, out: Path, name: str) -> Path:
 _KEPT = ("ruleset_digest", "layout_digest", "equity_hash", "config", "counters", "precision")
 
 
-def _check_packages() -> None:
+def onnx_bytes(net: PolicyValueNet) -> bytes:
+    """Return a policy as an ONNX model in plain float32 products.
+
+    Inputs: observations uint8[n, D], action_masks bool[n, 165]. Outputs: logits float32[n, 165] with -1e9 for
+    illegal actions, actions int64[n] (the likeliest legal ones), values float32[n]. Privileged state that a
+    critic was trained with counts as zero.
+
+    Raises:
+        UsageError: the package onnx is missing.
+    """
     try:
-        import onnx  # noqa: F401
-        import onnxscript  # noqa: F401
-    except ImportError as missing:
+        from onnx import TensorProto, checker, helper, numpy_helper
+    except ImportError:
         raise UsageError(
-            f"the export needs {missing.name!r}; install it with pip install 'phase10-env[export]'."
+            "the export needs onnx; install it with pip install 'phase10-env[export]'."
         ) from None
-
-
-def _write_onnx(net: PolicyValueNet, path: Path) -> None:
-    width = len(net.scale)
-    example = (torch.zeros(2, width, dtype=torch.uint8), torch.ones(2, 165, dtype=torch.bool))
-    batch = torch.export.Dim("batch")
-    program = torch.onnx.export(
-        OnnxPolicy(net).eval(),
-        example,
-        dynamo=True,
-        input_names=["observations", "action_masks"],
-        output_names=["logits", "actions", "values"],
-        dynamic_shapes={"observations": {0: batch}, "action_masks": {0: batch}},
-        verbose=False,
+    constants: dict[str, npt.NDArray[Any]] = {
+        "weight": (net.input_weight * net.scale[:, None]).numpy(force=True),
+        "bias": net.input_bias.numpy(force=True),
+        "least": np.array(_LEAST, np.float32),
+        "split": np.array([net.settings.actor[0], net.settings.critic[0]], np.int64),
+        "last": np.array([1], np.int64),
+    }
+    nodes = [
+        helper.make_node("Cast", ["observations"], ["counts"], to=TensorProto.FLOAT),
+        helper.make_node("Gemm", ["counts", "weight", "bias"], ["hidden"]),
+        helper.make_node("Split", ["hidden", "split"], ["actor", "critic"], axis=1),
+    ]
+    for name, trunk in (("actor", net.actor), ("critic", net.critic)):
+        place = name
+        for number, layer in enumerate(layer for layer in trunk if isinstance(layer, nn.Linear)):
+            weight, bias = f"{name}.{number}.weight", f"{name}.{number}.bias"
+            constants[weight], constants[bias] = layer.weight.numpy(force=True), layer.bias.numpy(force=True)
+            nodes.append(helper.make_node("Relu", [place], [f"{place}.positive"]))
+            nodes.append(
+                helper.make_node("Gemm", [f"{place}.positive", weight, bias], [f"{name}.{number}"], transB=1)
+            )
+            place = f"{name}.{number}"
+        if name == "actor":
+            nodes.append(helper.make_node("Where", ["action_masks", place, "least"], ["logits"]))
+            nodes.append(helper.make_node("ArgMax", ["logits"], ["actions"], axis=1, keepdims=0))
+        else:
+            nodes.append(helper.make_node("Squeeze", [place, "last"], ["values"]))
+    graph = helper.make_graph(
+        nodes,
+        "phase10-policy",
+        [
+            helper.make_tensor_value_info("observations", TensorProto.UINT8, ["n", len(net.scale)]),
+            helper.make_tensor_value_info("action_masks", TensorProto.BOOL, ["n", NUM_ACTIONS]),
+        ],
+        [
+            helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", NUM_ACTIONS]),
+            helper.make_tensor_value_info("actions", TensorProto.INT64, ["n"]),
+            helper.make_tensor_value_info("values", TensorProto.FLOAT, ["n"]),
+        ],
+        [numpy_helper.from_array(np.ascontiguousarray(array), name) for name, array in constants.items()],
     )
-    assert program is not None
-    program.save(str(path), external_data=False)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    checker.check_model(model)
+    data: bytes = model.SerializeToString()
+    return data
 
 
 def _config(checkpoint: Checkpoint, net: PolicyValueNet) -> dict[str, Any]:
@@ -172,7 +173,7 @@ def model_card(name: str, manifest: dict[str, Any], results: list[dict[str, Any]
         lines += ["model-index:", f"- name: {json.dumps(name)}", "  results:"]
     for result in results:
         low, high = result["interval"]
-        title = f"win share against {result['opponent']}, 95 % interval {low:.3f} to {high:.3f}, par {result['par']:.3f}"
+        title = f"win share against {result['opponent']} (95 % interval {low:.3f} to {high:.3f})"
         lines += [
             "  - task:",
             "      type: reinforcement-learning",

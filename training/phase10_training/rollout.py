@@ -320,8 +320,10 @@ class RolloutWorker:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the next rollout depends on, between two iterations."""
         kept = {name: getattr(self, name)[: self.players].copy() for name in self._carried_names()}
-        for array in kept.values():  # what stands where no decision is open has no meaning
+        # What stands where no decision is open, or behind a list of actions, has no meaning.
+        for array in kept.values():
             array[self.seats[: self.players] == NO_SEAT] = 0
+        kept["legal"][np.arange(MAX_LEGAL) >= kept["counts"][:, :, None]] = 0
         kept |= {
             "seats": self.seats[: self.players].copy(),
             "rewards": self.rewards[: self.players].copy(),

@@ -385,8 +385,7 @@ def train(options: TrainOptions) -> tuple[TrainingRun, list[EvaluationResult]]:
             raise UsageError("expected a configuration, found none; try 'phase10 train quickstart'.")
         settings = load_config(TrainingSettings, options.config, overrides, "train")
         folder = options.output.out or fresh_folder(options.config)
-    title = Path(options.config).stem or folder.name
-    run = TrainingRun(settings, folder, options.output.resume, options.device.device, title)
+    run = TrainingRun(settings, folder, options.output.resume, options.device.device, folder.name)
     return run, run.train()
 
 
