@@ -31,15 +31,20 @@ import numba
 import pytest
 
 HERE = Path(__file__).parent
-KERNEL_TESTS = ("test_small_kernels", "test_edge_cases", "test_edge_cases_endings")
+KERNEL_TESTS = (
+    "test_small_kernels.py",
+    "test_edge_cases.py",
+    "test_edge_cases_endings.py",
+    "test_invariants.py::test_i6_an_episode_does_not_depend_on_the_ones_before",
+)
 TESTS = {
-    "batch": ("test_small_kernels",),
-    "check": ("test_invariants",),
-    "ruleset": ("test_ruleset", "test_validity"),
-    "validity": ("test_validity", "test_ruleset"),
-    "rulebook": ("test_rulebook",),
-    "interpreted": ("test_kernels",),
-    "kernel": ("test_kernels",),
+    "batch": ("test_small_kernels.py",),
+    "check": ("test_invariants.py",),
+    "ruleset": ("test_ruleset.py", "test_validity.py"),
+    "validity": ("test_validity.py", "test_ruleset.py"),
+    "rulebook": ("test_rulebook.py",),
+    "interpreted": ("test_kernels.py",),
+    "kernel": ("test_kernels.py",),
 }
 """Test files that should notice a change of a module; the others are modules of kernels alone."""
 MODULES = ("cards", "deal", "lay_downs", "legal", "melds", "scoring", "step", *TESTS)
@@ -159,7 +164,7 @@ def is_noticed(module_name: str) -> bool:
         for number in range(1, DUELS):
             game, style, stream = numbered_game(number + number // 20)
             play_duel(game, style, stream, decisions=80, spot_checks=0.05)
-    files = [str(HERE / f"{name}.py") for name in TESTS.get(module_name, KERNEL_TESTS)]
+    files = [str(HERE / name) for name in TESTS.get(module_name, KERNEL_TESTS)]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         return pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files]) != 0
 
