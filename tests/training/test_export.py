@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from training.tiny import tiny_settings
+
 from phase10_agents.neural.agent import load_checkpoint_agent
+from phase10_env import GameBatch
 from phase10_training.cli import main
 from phase10_training.export import export_policy, onnx_bytes
 from phase10_training.ppo import make_network
 from phase10_training.train import TrainingRun
-
-from phase10_env import GameBatch
-from training.tiny import tiny_settings
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

@@ -90,11 +90,11 @@ class PolicyAgent:
     def act(self, view: DecisionView) -> npt.NDArray[np.integer[Any]]:
         """Return one legal action for each row."""
         translate = self.compact and len(view.information) > 0 and not view.information["compact"].all()
-        legal, counts = compact_choices(view) if translate else (view.legal_actions, view.legal_counts)
+        seen = compact_choices(view) if translate else view
         actions = choose_actions(
-            self.logits(view),
-            legal,
-            counts,
+            self.logits(seen),
+            seen.legal_actions,
+            seen.legal_counts,
             view.random,
             np.zeros(len(view), np.uint64),
             temperature=self.temperature,

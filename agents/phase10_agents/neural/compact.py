@@ -7,13 +7,16 @@ second declaration, while full mode asks for a card) is turned into the card the
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import numpy.typing as npt
 
 from phase10_env.decision import DecisionView
+from phase10_env.observation import encode, observation_layout
 from phase10_env.rules import table
 from phase10_env.rules.kernel import kernel
-from phase10_env.rules.lay_downs import finish_canonically, group_in_hand
+from phase10_env.rules.lay_downs import finish_canonically, group_in_hand, take_back_card
 from phase10_env.rules.legal import legal_actions
 from phase10_env.rules.state import BUILD
 
@@ -21,10 +24,16 @@ __all__ = ["compact_choices", "full_actions"]
 
 
 @kernel
-def _list_compact(games, rules, legal, counts):  # type: ignore[no-untyped-def]
+def _list_compact(games, rules, legal, counts, observations, full):  # type: ignore[no-untyped-def]
     for row in range(len(games)):
-        games[row].compact = 1
-        counts[row] = legal_actions(games[row], rules[0], legal[row])
+        game = games[row]
+        game.compact = 1
+        if game.stage == BUILD and game.declared[1] == 0 and game.placed_sizes[0] > 0:
+            # Compact mode asks for both declarations before any card: the policy sees the moment before them.
+            while game.placed_sizes[0] > 0:
+                take_back_card(game, 0)
+            encode(game, rules[0], game.to_act, observations, row, game.num_players, full)
+        counts[row] = legal_actions(game, rules[0], legal[row])
         if counts[row] == 0:  # everything is declared: the card is settled by rule
             legal[row, 0] = 0
             counts[row] = 1
@@ -49,14 +58,14 @@ def _to_full(games, rules, actions):  # type: ignore[no-untyped-def]
         actions[row] = table.PLAY + game.placed[group, place]
 
 
-def compact_choices(
-    view: DecisionView,
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int16]]:
-    """Return the legal actions of each row as compact mode has them: uint8[n, L] and int16[n]."""
+def compact_choices(view: DecisionView) -> DecisionView:
+    """Return a view of full-mode decisions as compact mode has them: legal actions, and what the policy reads."""
     legal = np.zeros_like(view.legal_actions)
     counts = np.zeros_like(view.legal_counts)
-    _list_compact(view.information.copy(), view.ruleset.record, legal, counts)
-    return legal, counts
+    observations = view.observations.copy()
+    full = observation_layout(view.num_players).digest == view.layout.digest
+    _list_compact(view.information.copy(), view.ruleset.record, legal, counts, observations, full)
+    return dataclasses.replace(view, observations=observations, legal_actions=legal, legal_counts=counts)
 
 
 def full_actions(view: DecisionView, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

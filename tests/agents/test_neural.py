@@ -1,0 +1,112 @@
+"""Learned policies as agents: full mode move for move as in compact mode, always legal, rows on their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from phase10_agents.base import AgentError
+from phase10_agents.neural.agent import PolicyAgent
+from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale
+from phase10_env import GameBatch
+from phase10_env.observation import observation_layout
+from phase10_env.rules.state import BUILD, RUNNING
+
+SMALL = NetworkSettings(actor=(16,), critic=(16,), precision="fp32")
+
+
+def wild_policy(players: int, seed: int, temperature: float = 0.0) -> PolicyAgent:
+    """Return a policy whose preferences are large and random, so that it takes every kind of lay-down."""
+    layout = observation_layout(players)
+    net = PolicyValueNet(input_scale(layout, SMALL), SMALL, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.add_(0.5 * torch.randn(parameter.shape, generator=generator))
+        net.actor[-1].bias[:150] += 3.0  # lay down and hit rather than discard, build rather than draw
+    return PolicyAgent(net, "wild", temperature, players, layout.digest, compact=True)
+
+
+def courses(agent: PolicyAgent, players: int, mode: str, decisions: int) -> list[list[tuple[Any, ...]]]:
+    """Play 24 games and return for each what it looked like whenever no lay-down was being built."""
+    batch = GameBatch(24, players, seed=11, actions=mode, episode="round", start="mixed")
+    courses: list[list[tuple[Any, ...]]] = [[] for _ in range(24)]
+    for _ in range(decisions):
+        for row, game in enumerate(batch.games):
+            if game["stage"] != BUILD and game["status"] == RUNNING:
+                fields = (
+                    "episode",
+                    "turn",
+                    "to_act",
+                    "stage",
+                    "hands",
+                    "laid",
+                    "meld_kind",
+                    "meld_value",
+                    "meld_high",
+                )
+                courses[row].append(
+                    tuple(game[name].tobytes() for name in (*fields, "meld_cards", "discard"))
+                )
+        actions = agent.act(batch.view())
+        assert batch.action_masks[np.arange(24), actions].all()
+        batch.step(actions)
+    return courses
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
+def test_a_policy_plays_in_full_mode_move_for_move_what_it_plays_in_compact_mode(players: int) -> None:
+    agent = wild_policy(players, seed=players)
+    compact, full = courses(agent, players, "compact", 500), courses(agent, players, "full", 650)
+    laid = np.frombuffer(b"".join(each[5] for course in compact for each in course), np.int8)
+    assert laid.sum() > 100
+    for one, two in zip(compact, full, strict=True):
+        shared = min(len(one), len(two))
+        assert shared > 100
+        assert one[:shared] == two[:shared]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_choices_depend_on_the_row_alone(temperature: float) -> None:
+    agent = wild_policy(3, seed=2, temperature=temperature)
+    batch = GameBatch(40, 3, seed=5)
+    batch.play_random(37)
+    together = agent.act(batch.view())
+    order = np.random.default_rng(0).permutation(40)
+    assert (agent.act(batch.view(order)) == together[order]).all()
+    assert [int(agent.act(batch.view([row]))[0]) for row in range(40)] == together.tolist()
+
+
+def test_values_are_log_probabilities_of_the_legal_actions() -> None:
+    agent = wild_policy(2, seed=3)
+    batch = GameBatch(16, 2, seed=5, actions="compact")
+    batch.play_random(20)
+    view = batch.view()
+    values = agent.values(view)
+    assert (np.isnan(values) == ~view.action_masks).all()
+    np.testing.assert_allclose(np.nansum(np.exp(values), axis=1), 1.0)
+    assert (np.nanargmax(values, axis=1) == agent.act(view)).all()
+
+
+def test_hidden_cards_change_nothing() -> None:
+    agent = wild_policy(3, seed=4)
+    batch = GameBatch(32, 3, seed=6, actions="compact")
+    batch.play_random(25)
+    before = agent.logits(batch.view())
+    rng = np.random.default_rng(1)
+    for game in batch.games:
+        size = int(game["stock_size"])
+        game["stock"][:size] = rng.permutation(game["stock"][:size])
+    batch.refresh()
+    np.testing.assert_array_equal(agent.logits(batch.view()), before)
+
+
+def test_other_players_or_observations_are_refused() -> None:
+    agent = wild_policy(2, seed=1)
+    with pytest.raises(AgentError, match="trained for 2 players, found 3"):
+        agent.act(GameBatch(1, 3).view())
+    with pytest.raises(AgentError, match="layout"):
+        agent.act(GameBatch(1, 2, observation="basic").view())
