@@ -167,8 +167,8 @@ def default_equity(ruleset: RuleSet, num_players: int) -> EquityModel:
     Presets have models fitted to games; other rules with the standard phases use the model of `official`. A
     shorter phase list without one uses the last places of the strengths, so that the final phase keeps its weight.
 
-    >>> default_equity(RuleSet(), 2).table is not None, default_equity(RuleSet(), 4).table is None
-    (True, True)
+    >>> default_equity(RuleSet(), 4).strength[9] > default_equity(RuleSet(), 4).strength[8]
+    True
     """
     standard = tuple(ruleset.phases) == STANDARD_PHASES and ruleset.advance == "completed"
     names = [name for name, preset in PRESETS.items() if preset.digest == ruleset.digest]
