@@ -61,11 +61,12 @@ class SB3Agent:
             return self._predict(view, view.action_masks)
         from phase10_agents.neural.compact import compact_choices, full_actions
 
-        legal, counts = compact_choices(view)
+        seen = compact_choices(view)
+        legal, counts = seen.legal_actions, seen.legal_counts
         masks = np.zeros_like(view.action_masks)
         rows, places = np.nonzero(np.arange(legal.shape[1]) < counts[:, None])
         masks[rows, legal[rows, places]] = True
-        return full_actions(view, self._predict(view, masks))
+        return full_actions(view, self._predict(seen, masks))
 
     def _predict(self, view: DecisionView, masks: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         actions, _ = self.model.predict(
