@@ -43,14 +43,14 @@ def test_each_decision_earns_what_its_seat_got_until_its_next_one_also_across_ro
 ) -> None:
     settings = tiny_settings(
         environment={"num_players": players, "episode": episode},
-        rollout={"games": 6, "workers": 1, "steps": 40},
+        rollout={"games": 6, "workers": 1, "steps": 9},
         advantage={"gae_lambda": 0.0},
     )
     worker = worker_of(settings)
     open_now: dict[tuple[int, int], float] = {}  # reward so far of the last decision of (game, seat)
     expected: dict[tuple[int, int], list[float]] = defaultdict(list)
     found: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for iteration in range(5):
+    for iteration in range(60):
         played(worker, iteration)
         assert worker.credit is not None
         for game in range(worker.games):
