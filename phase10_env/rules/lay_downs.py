@@ -449,20 +449,15 @@ def _first_second(game, rules, value0):  # type: ignore[no-untyped-def]
 
 @kernel
 def can_finish(game, rules):  # type: ignore[no-untyped-def]
-    """Tell whether the spelling so far is the beginning of a whole lay-down."""
+    """Tell whether the spelling so far, the first group declared, is the beginning of a whole lay-down."""
     phase = game.build_phase
-    first0 = last0 = game.declared[0]
-    if first0 == 0:
-        first0 = 1
-        last0 = declarations(rules.group_kinds[phase, 0], rules.group_sizes[phase, 0])
-    for value0 in range(first0, last0 + 1):
-        first1 = last1 = game.declared[1]
-        if first1 == 0:
-            first1 = _first_second(game, rules, value0)
-            last1 = declarations(rules.group_kinds[phase, 1], rules.group_sizes[phase, 1])
-        for value1 in range(first1, last1 + 1):
-            if _finishes(game, rules, value0, value1):
-                return True
+    first1 = last1 = game.declared[1]
+    if first1 == 0:
+        first1 = _first_second(game, rules, game.declared[0])
+        last1 = declarations(rules.group_kinds[phase, 1], rules.group_sizes[phase, 1])
+    for value1 in range(first1, last1 + 1):  # noqa: SIM110 - Numba compiles no generators
+        if _finishes(game, rules, game.declared[0], value1):
+            return True
     return False
 
 

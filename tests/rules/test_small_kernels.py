@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import Rules, spellings
 from reference.model import perft as model_perft
 from rules.duel import model_of
 from rules.situations import legal, meld, position, situation, table_of
@@ -123,6 +124,41 @@ def test_in_a_compact_tie_break_the_inactive_do_not_make_colours_matter() -> Non
         game.why_illegal("discard B3")
         == "with compact actions only the lowest colour of each number is offered"
     )
+
+
+# ---- lay-downs of two kinds of groups -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("phase", "hand", "holds"),
+    [
+        ("run 3 + set 2", "R5 B5 G5 R6 R7 S", True),
+        ("run 3 + set 2", "R5 B5 R6 R7 S", False),
+        ("run 3 + run 3", "R6 B5 R7 B6 R8 B7 S", True),
+        ("run 3 + run 4", "R5 B5 R6 R7 R8 G7 S", False),
+        ("colour 2 + set 2", "R5 B5 R6 R7 S", True),
+        ("colour 2 + set 2", "R5 R6 W W S", True),
+        ("colour 2 + set 2", "R5 W W W S", False),
+        ("colour 3 + set 2", "R5 R6 R7 W W S", True),
+        ("colour 2 + run 2", "R5 B6 R6 R7 S", True),
+        ("colour 3 + run 3", "R5 R6 R7 B5 B6 S", False),
+    ],
+)
+def test_two_groups_share_the_hand_with_the_fewest_wilds(phase: str, hand: str, holds: bool) -> None:
+    game = situation(hand, "B1", rules=RuleSet(phases=[phase]), discard="Y1")
+    assert ("lay 1" in game.legal_actions()) == holds
+    assert ("build 1" in game.legal_actions()) == holds
+    if holds:
+        best = min(spellings(hand.split(), game.ruleset.phases[0], Rules()), key=lambda s: s.preference)
+        game.play("lay 1")
+        assert list(table_of(game).values()) == [" ".join(group.cards) for group in best.groups]
+
+
+def test_a_lay_down_spelled_out_has_no_next_symbol() -> None:
+    game = situation("R7 B7 S", "B1", rules=RuleSet(phases=["set 2"]), discard="Y1")
+    state = game.state[0]
+    state["stage"], state["declared"], state["placed_sizes"] = 2, [7, 0], [2, 0]
+    assert list_legal(game.state, game.ruleset.record, 0, np.zeros(165, np.uint8)) == 0
 
 
 # ---- episodes of one round ---------------------------------------------------------------------------------
