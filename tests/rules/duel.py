@@ -24,6 +24,7 @@ from rules.choices import STYLES, choose, quick_ruleset, random_ruleset, starved
 from phase10_env import PRESETS, Game, RuleSet
 from phase10_env.actions import ACTION_TEXTS
 from phase10_env.rules.cards import KIND_TEXTS
+from phase10_env.rules.check import Broken, check
 from phase10_env.rules.scoring import NOBODY
 
 OPTIONS = (
@@ -96,7 +97,8 @@ class Duel:
         self.compare()
 
     def check_reasons(self) -> None:
-        """Check that the reasons against actions say the same as the list of legal actions (I5)."""
+        """Check the invariants, and that reasons and legal actions say the same (I1-I3, I5)."""
+        assert check(self.game.state, self.game.ruleset) == Broken.NOTHING
         legal = self.game.legal_actions()
         assert legal == [text for text in ACTION_TEXTS if self.game.why_illegal(text) is None]
 

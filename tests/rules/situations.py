@@ -89,3 +89,16 @@ def play(game: Game, *actions: str) -> Game:
     for action in actions:
         game.play(action)
     return game
+
+
+def lay_downs_built(game: Game) -> list[list[str]]:
+    """Return the melds of every lay-down that building phase 1 can end in, by walking the whole tree."""
+    found = []
+    waiting = [play(game.copy(), "build 1")]
+    while waiting:
+        node = waiting.pop()
+        if node.stage == "build":
+            waiting += [play(node.copy(), action) for action in node.legal_actions()]
+        else:
+            found.append(list(table_of(node).values()))
+    return sorted(found)

@@ -13,7 +13,7 @@ from reference import ReferenceGame, spellings
 from rules.choices import STYLES, choose, quick_ruleset, random_ruleset, starved_ruleset
 from rules.duel import model_of
 from rules.effort import effort
-from rules.situations import situation
+from rules.situations import lay_downs_built, situation
 
 from phase10_env import PRESETS, Game, GameBatch, IllegalActionError, RuleSet
 from phase10_env.actions import ACTION_TEXTS
@@ -431,18 +431,7 @@ def test_building_reaches_each_spelling_once_and_nothing_else(case: tuple[RuleSe
     ]
     if not 0 < len(wanted) < 200:
         return
-    found = []
-    waiting = [game.copy()]
-    waiting[0].play("build 1")
-    while waiting:
-        node = waiting.pop()
-        if node.stage == "build":
-            for action in node.legal_actions():
-                waiting.append(node.copy())
-                waiting[-1].play(action)
-        else:
-            found.append([entry["cards"] for entry in node.position()["table"]])
-    assert sorted(found) == sorted(wanted)
+    assert lay_downs_built(game) == sorted(wanted)
 
 
 def test_random_rules_are_often_refused_and_always_with_a_reason() -> None:

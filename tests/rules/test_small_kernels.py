@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reference import Rules, spellings
 from reference.model import perft as model_perft
 from rules.duel import model_of
-from rules.situations import legal, meld, position, situation, table_of
+from rules.situations import lay_downs_built, legal, meld, position, situation, table_of
 
 from phase10_env import Game, GameBatch, RuleSet, perft
 from phase10_env.actions import ACTION_TEXTS
@@ -142,6 +142,11 @@ def test_in_a_compact_tie_break_the_inactive_do_not_make_colours_matter() -> Non
         ("colour 3 + set 2", "R5 R6 R7 W W S", True),
         ("colour 2 + run 2", "R5 B6 R6 R7 S", True),
         ("colour 3 + run 3", "R5 R6 R7 B5 B6 S", False),
+        ("colour 2 + run 3", "R1 R1 R9 R9 B5 W S", False),
+        ("run 3 + colour 2", "R1 R1 R9 R9 B5 W S", False),
+        ("run 3 + colour 2", "R1 R1 R9 R9 B5 W W S", True),
+        ("set 2 + run 3", "R1 B1 G1 Y1 R5 W W S", True),
+        ("set 3 + run 3", "R1 B1 G1 Y1 R3 R5 W S", True),
     ],
 )
 def test_two_groups_share_the_hand_with_the_fewest_wilds(phase: str, hand: str, holds: bool) -> None:
@@ -149,7 +154,9 @@ def test_two_groups_share_the_hand_with_the_fewest_wilds(phase: str, hand: str, 
     assert ("lay 1" in game.legal_actions()) == holds
     assert ("build 1" in game.legal_actions()) == holds
     if holds:
-        best = min(spellings(hand.split(), game.ruleset.phases[0], Rules()), key=lambda s: s.preference)
+        found = spellings(hand.split(), game.ruleset.phases[0], Rules())
+        assert lay_downs_built(game) == sorted([" ".join(g.cards) for g in s.groups] for s in found)
+        best = min(found, key=lambda spelling: spelling.preference)
         game.play("lay 1")
         assert list(table_of(game).values()) == [" ".join(group.cards) for group in best.groups]
 
