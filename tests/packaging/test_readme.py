@@ -20,9 +20,15 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("number", range(len(blocks("python"))))
-def test_each_python_block_runs(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_python_block_runs_and_prints_what_its_comments_say(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(blocks("python")[number], f"README block {number}", "exec"), {})
+    source = blocks("python")[number]
+    exec(compile(source, f"README block {number}", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    for told in re.findall(r"print\(.*\)  # (.*)", source):
+        assert told in printed
 
 
 def test_the_own_agent_plays_without_an_illegal_action(

@@ -43,8 +43,8 @@ def explain_command(options: ExplainOptions) -> None:
             {
                 "action": row.action,
                 "text": row.text,
-                "value": None if math.isnan(row.value) else row.value,
-                "chosen": row.chosen,
+                "value": None if math.isnan(row.value) else float(row.value),
+                "chosen": bool(row.chosen),
             }
             for row in rows
         ]

@@ -184,6 +184,7 @@ def _sentence(box: str) -> str:
     )
     if no_number:
         problem = f"{no_number[1]} expects a number, found {no_number[2]}"
+    problem = re.sub(r"^Error parsing (?!-)\S+: ", "", problem)  # the name of a group of options helps nobody
     found = re.search(r"[Uu]nrecognized options: ([^\s,]+)", problem)
     for part in parts[1:]:
         available = re.match(r"Available subcommands: (.+)", part)

@@ -183,6 +183,17 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ),
             (rollout.steps < 2, "rollout.steps must be at least 2", rollout.steps),
             (optimizer.epochs < 1, "optimizer.epochs must be at least 1", optimizer.epochs),
+            (
+                not optimizer.learning_rate > 0 or not optimizer.final_learning_rate >= 0,
+                "optimizer.learning_rate must be above 0, and final_learning_rate not below",
+                (optimizer.learning_rate, optimizer.final_learning_rate),
+            ),
+            (
+                not optimizer.max_grad_norm > 0,
+                "optimizer.max_grad_norm must be above 0",
+                optimizer.max_grad_norm,
+            ),
+            (not optimizer.target_kl > 0, "optimizer.target_kl must be above 0", optimizer.target_kl),
             (optimizer.minibatch < 2, "optimizer.minibatch must be at least 2", optimizer.minibatch),
             (
                 not 0 < optimizer.anchor_rate <= 1,

@@ -1,0 +1,26 @@
+"""`phase10 explain` prints each legal action with its value, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from phase10_env import Game
+from phase10_training.cli import main
+
+
+@pytest.mark.parametrize("agent", ["aware", "greedy", "random"])
+def test_json_holds_every_legal_action_and_the_choice(
+    agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = Game(num_players=2, seed=3, dealer=0)
+    game.play("draw")
+    position = tmp_path / "position.json"
+    position.write_text(json.dumps(game.position()), encoding="utf-8")
+    assert main(["explain", str(position), "--agent", agent, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["agent"] == agent
+    assert sorted(row["text"] for row in found["actions"]) == sorted(game.legal_actions())
+    assert sum(row["chosen"] for row in found["actions"]) == 1
