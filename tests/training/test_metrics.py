@@ -113,3 +113,13 @@ def test_the_settings_are_shown_as_text_and_as_hyper_parameters(tmp_path: Path) 
     content = found.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
     assert b"net.hidden" in content
     assert b"seed" in content
+
+
+def test_event_files_of_resumed_runs_sort_in_the_order_of_writing(tmp_path: Path) -> None:
+    """Eleven writers of one process within a second would sort the tenth before the second."""
+    for number in range(3):
+        with MetricsLogger(tmp_path, resume_step=None if number == 0 else 10 * number) as metrics:
+            metrics.log(10 * number + 10, {"x": number})
+    files = sorted((tmp_path / "tensorboard").glob("events.out.tfevents.*"))
+    seconds = [int(file.name.split(".")[3]) for file in files]
+    assert len(set(seconds)) == 3

@@ -61,6 +61,7 @@ class MetricsLogger:
         self._started = time.monotonic() - (kept[-1].get("seconds", 0.0) if kept else 0.0)
         self._last_step = kept[-1]["step"] if kept else -1
         self._lines = path.open("a", encoding="utf-8")
+        _await_next_second(self.run_dir / TENSORBOARD_FOLDER)
         self._writer = SummaryWriter(
             str(self.run_dir / TENSORBOARD_FOLDER),
             purge_step=None if resume_step is None else resume_step + 1,
@@ -123,6 +124,13 @@ class MetricsLogger:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _await_next_second(folder: Path) -> None:
+    """Wait until a new event file sorts after the old ones: TensorBoard reads them by the second in their names."""
+    seconds = [int(path.name.split(".")[3]) for path in folder.glob("events.out.tfevents.*")]
+    while seconds and int(time.time()) <= max(seconds) <= int(time.time()) + 1:
+        time.sleep(0.05)
 
 
 def flat_settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
