@@ -8,8 +8,6 @@ from phase10_agents.hand_value import ALL_ASKED, count_unseen, gain_of, hand_cha
 from phase10_agents.moves import (
     best_place,
     canonical_symbol,
-    discard_kinds,
-    hit_kinds,
     lay_down_action,
     may_skip,
     next_hit,
@@ -19,7 +17,7 @@ from phase10_env.rules import table
 from phase10_env.rules.cards import NATURALS, NUMBERS, SKIP, WILD, lowest_bit, points_of
 from phase10_env.rules.deal import next_active
 from phase10_env.rules.kernel import kernel
-from phase10_env.rules.legal import can_draw, can_take, is_open_phase
+from phase10_env.rules.legal import can_draw, can_take, discard_kinds, hit_kinds, is_open_phase
 from phase10_env.rules.melds import hit_set
 from phase10_env.rules.phases import (
     ADVANCE_EVERY_ROUND,

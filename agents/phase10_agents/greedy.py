@@ -7,8 +7,6 @@ import numpy as np
 from phase10_agents.moves import (
     best_place,
     canonical_symbol,
-    discard_kinds,
-    hit_kinds,
     lay_down_action,
     next_hit,
     offered_kind,
@@ -19,7 +17,7 @@ from phase10_env.distance import seat_outlook
 from phase10_env.rules import table
 from phase10_env.rules.cards import NATURALS, SKIP, WILD, lowest_bit, points_of
 from phase10_env.rules.kernel import kernel
-from phase10_env.rules.legal import can_draw, can_take
+from phase10_env.rules.legal import can_draw, can_take, discard_kinds, hit_kinds
 from phase10_env.rules.melds import hit_set
 from phase10_env.rules.state import BUILD, DRAW, ONTO
 

@@ -1,4 +1,4 @@
-"""Moves that all heuristics make alike: what may be discarded and hit, where a hit goes, whom a Skip may meet.
+"""Moves that all heuristics make alike: which hit to make, where it goes, whom a Skip may meet.
 
 Kernels of one game record; they read the hand of the seat to act and public fields, nothing else. Sets of kinds
 are 64-bit integers. Numbers are packed four bits each, as in the record.
@@ -7,7 +7,7 @@ are 64-bit integers. Numbers are packed four bits each, as in the record.
 from __future__ import annotations
 
 from phase10_env.rules import table
-from phase10_env.rules.cards import NATURALS, NO_CARD, NUMBERS, SKIP_BIT, WILD, lowest_bit
+from phase10_env.rules.cards import NATURALS, NUMBERS, WILD, lowest_bit
 from phase10_env.rules.deal import next_active
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.lay_downs import (
@@ -18,14 +18,12 @@ from phase10_env.rules.lay_downs import (
     take_back_card,
 )
 from phase10_env.rules.legal import colours_matter, is_open_phase
-from phase10_env.rules.melds import HIGH_END, LOW_END, hit_set, meld_ends, meld_in_reach
-from phase10_env.rules.phases import COLOUR_GROUP, OUT_DISCARD, RUN, TARGET_NEXT
+from phase10_env.rules.melds import HIGH_END, LOW_END, meld_ends, meld_in_reach
+from phase10_env.rules.phases import COLOUR_GROUP, RUN, TARGET_NEXT
 
 __all__ = [
     "best_place",
     "canonical_symbol",
-    "discard_kinds",
-    "hit_kinds",
     "holds_number",
     "lay_down_action",
     "may_skip",
@@ -33,25 +31,6 @@ __all__ = [
     "offered_kind",
     "skip_at_next",
 ]
-
-
-@kernel
-def discard_kinds(game, rules):  # type: ignore[no-untyped-def]
-    """Return the kinds that may be discarded, whatever their colour (R12); see `offered_kind`."""
-    held = game.held[game.to_act]
-    kinds = held & ~SKIP_BIT
-    if not rules.allow_return and game.taken != NO_CARD and held & ~(1 << game.taken) != 0:
-        kinds &= ~(1 << game.taken)
-    return kinds
-
-
-@kernel
-def hit_kinds(game, rules):  # type: ignore[no-untyped-def]
-    """Return the kinds in hand that may be hit now, whatever their colour (R11, R20, R28)."""
-    seat = game.to_act
-    if not game.laid[seat] or (rules.go_out == OUT_DISCARD and game.hand_sizes[seat] == 1):
-        return 0
-    return game.held[seat] & hit_set(game, rules) & ~SKIP_BIT
 
 
 @kernel

@@ -35,6 +35,8 @@ __all__ = [
     "can_draw",
     "can_take",
     "colours_matter",
+    "discard_kinds",
+    "hit_kinds",
     "is_open_phase",
     "legal_actions",
     "why_illegal",
@@ -163,7 +165,7 @@ def _lowest_colours(kinds):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _discard_set(game, rules):  # type: ignore[no-untyped-def]
+def discard_kinds(game, rules):  # type: ignore[no-untyped-def]
     """Return the kinds that may be discarded in full mode (R12)."""
     held = game.held[game.to_act]
     kinds = held & ~SKIP_BIT
@@ -173,7 +175,7 @@ def _discard_set(game, rules):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _hits(game, rules):  # type: ignore[no-untyped-def]
+def hit_kinds(game, rules):  # type: ignore[no-untyped-def]
     """Return the kinds that may be hit in full mode (R11, R20, R28)."""
     seat = game.to_act
     if not game.laid[seat] or (rules.go_out == OUT_DISCARD and game.hand_sizes[seat] == 1):
@@ -208,8 +210,8 @@ def _play_actions(game, rules, out):  # type: ignore[no-untyped-def]
         for place in range(count):
             out[count + place] = out[place] + (table.BUILD - table.LAY)
         count += count
-    hits = _hits(game, rules)
-    discards = _discard_set(game, rules)
+    hits = hit_kinds(game, rules)
+    discards = discard_kinds(game, rules)
     if game.compact and not colours_matter(game, rules):
         hits = _lowest_colours(hits)
         discards = _lowest_colours(discards)
@@ -317,12 +319,12 @@ def _hit_reason(game, rules, kind):  # type: ignore[no-untyped-def]
         return NOT_LAID_YET
     if rules.go_out == OUT_DISCARD and game.hand_sizes[seat] == 1:
         return LAST_CARD
-    if (_hits(game, rules) >> kind) & 1 == 0:
+    if (hit_kinds(game, rules) >> kind) & 1 == 0:
         for meld in range(MELDS):
             if (game.meld_fits[meld] >> kind) & 1:
                 return OWN_MELDS_ONLY
         return NO_PLACE
-    offered = _hits(game, rules)
+    offered = hit_kinds(game, rules)
     if game.compact and not colours_matter(game, rules):
         offered = _lowest_colours(offered)
     return OK if (offered >> kind) & 1 else SAME_NUMBER
@@ -332,7 +334,7 @@ def _hit_reason(game, rules, kind):  # type: ignore[no-untyped-def]
 def _discard_reason(game, rules, kind):  # type: ignore[no-untyped-def]
     if game.hands[game.to_act, kind] == 0:
         return NOT_HELD
-    discards = _discard_set(game, rules)
+    discards = discard_kinds(game, rules)
     if (discards >> kind) & 1 == 0:
         return RETURNED_CARD
     if game.compact and not colours_matter(game, rules) and (_lowest_colours(discards) >> kind) & 1 == 0:
