@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from phase10_env.actions import ActionError
 from phase10_env.game_batch import GameBatch
-from phase10_env.observation import encode_state, state_layout
+from phase10_env.observation import LEVELS, encode_state, state_layout
 from phase10_env.rules.phases import ADVANCE_PICK, OPTION_VALUES
 from phase10_env.rules.ruleset import RuleSet
 from phase10_env.rules.table import NUM_ACTIONS
@@ -67,7 +67,7 @@ class TableEnv:
         _check_choice("mask_in", mask_in, MASK_PLACES)
         if render_mode is not None:
             _check_choice("render_mode", render_mode, RENDER_MODES)
-        _check_choice("observation", observation, ("full", "basic"))
+        _check_choice("observation", observation, LEVELS)
         self._batch_options: dict[str, Any] = {
             "num_players": num_players,
             "ruleset": ruleset,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from phase10_env.decision import DecisionView, agent_streams, blank_hidden
 from phase10_env.equity import EquityModel, default_equity, win_equities
-from phase10_env.observation import Layout, check_level, encode, observation_layout
+from phase10_env.observation import Layout, check_level, encode, observation_layout, write_candidates
 from phase10_env.rewards import REWARDS, write_rewards
 from phase10_env.rules import table
 from phase10_env.rules.batch import explain_row
@@ -335,7 +335,7 @@ class GameBatch:
         ruleset: preset name, TOML file or RuleSet.
         seed: of the batch; game i has a seed of its own, derived from it and i.
         actions: "full" or "compact".
-        observation: "full", "basic" or None (none is written).
+        observation: "full", "basic", "candidates" or None (none is written).
         pad_seats: lay observations out for six seats.
         episode: "game", or "round" (one round).
         reward: "win", "rank", "points" or "equity"; default "win" for games, "equity" for rounds.
@@ -407,7 +407,7 @@ class GameBatch:
         self._settings["auto_reset"] = auto_reset
         self._settings["single_round"] = episode == "round"
         self._settings["observed"] = observation is not None
-        self._settings["full"] = observation == "full"
+        self._settings["full"] = observation != "basic"
         self._settings["seats"] = MAX_PLAYERS if pad_seats else num_players
         self._starts = self._start_array(start)
 
@@ -436,6 +436,7 @@ class GameBatch:
         )
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._over_rows(_reset_rows)
+        self.write_candidates()
 
     def _start_array(self, start: str | dict[str, npt.ArrayLike]) -> npt.NDArray[np.int32]:
         if isinstance(start, str):
@@ -489,6 +490,7 @@ class GameBatch:
         else:
             self.games["episode"] += 1
         self._over_rows(_reset_rows)
+        self.write_candidates()
 
     def step(self, actions: npt.ArrayLike, check: bool = True) -> None:
         """Take one action in every game; the buffers then show the next decisions.
@@ -508,6 +510,7 @@ class GameBatch:
             if row >= 0:
                 self._refuse(row, int(chosen[row]))
         self._over_rows(_step_rows, chosen)
+        self.write_candidates()
 
     def _refuse(self, row: int, action: int) -> None:
         from phase10_env.errors import IllegalActionError
@@ -522,7 +525,9 @@ class GameBatch:
         """
         if not self._settings["auto_reset"][0]:
             raise ValueError("play_random needs auto_reset=True, found auto_reset=False")
-        return self._over_rows(_play_rows, decisions)
+        ended = self._over_rows(_play_rows, decisions)
+        self.write_candidates()
+        return ended
 
     def copy_games(self, src: Sequence[int] | npt.ArrayLike, dst: Sequence[int] | npt.ArrayLike) -> None:
         """Copy the games on rows `src` onto rows `dst` (int[n] each) and refresh the buffers there."""
@@ -546,6 +551,14 @@ class GameBatch:
             self.truncations,
             chosen,
         )
+        self.write_candidates(chosen)
+
+    def write_candidates(self, rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Write what level "candidates" adds to the observations of some rows (default: all).
+
+        `reset`, `step` and `refresh` do so themselves; other levels add nothing.
+        """
+        write_candidates(self.games, self.ruleset, self.observations, self.layout, rows)
 
     def view(self, rows: npt.ArrayLike | None = None, information: bool = True) -> DecisionView:
         """Return what agents get for some rows (default: all), as copies.

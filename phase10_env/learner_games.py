@@ -113,7 +113,7 @@ class LearnerGames:
         if self.on_illegal not in ("lose", "raise"):
             raise ValueError(f"on_illegal must be 'lose' or 'raise', found {self.on_illegal!r}")
         if given.get("observation", "full") is None:
-            raise ValueError("observation must be 'full' or 'basic', found None")
+            raise ValueError("observation must be one of basic, full, candidates, found None")
         seeds = np.random.SeedSequence(secrets.randbits(128)).generate_state(num_games, np.uint64)
         self.batch = GameBatch(num_games, seeds=seeds, auto_reset=False, **given)
         self._dealing = GameBatch(1, seeds=[0], auto_reset=False, **given)
@@ -250,6 +250,7 @@ class LearnerGames:
         """Take legal actions and note rewards and ends."""
         results = np.empty(len(rows), np.int64)
         self._step_rows(rows, actions, results)
+        self.batch.write_candidates(rows)
         assert not (results == ILLEGAL).any()
         paid = rows[results & REWARDED != 0]
         if len(paid):

@@ -1,9 +1,9 @@
 """What a seat may know, as one uint8 vector with named slices (I4); and the hidden rest, for critics only.
 
-An observation is `common | one block a seat | derived`. Seats are relative: block 0 is the observer, block r the
-seat r places to the left. Every entry is a public fact or the observer's own hand; re-dealing the hidden cards
-consistently leaves it unchanged, byte for byte. Levels: "basic" leaves the derived meld features out, "full"
-(default) has them.
+An observation is `common | one block a seat | derived | candidates`. Seats are relative: block 0 is the
+observer, block r the seat r places to the left. Every entry is a public fact or the observer's own hand;
+re-dealing the hidden cards consistently leaves it unchanged, byte for byte. Levels: "basic" leaves the derived
+meld features out, "full" (default) has them, "candidates" also tells what each draw and each discard would do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from phase10_env.candidates import write_candidate_rows
+from phase10_env.hand_worth import new_hand_scratch
 from phase10_env.observation_fields import (
+    CANDIDATE_FIELDS,
     CARD,
     COMMON_FIELDS,
     DERIVED_FIELDS,
@@ -41,9 +44,11 @@ __all__ = [
     "observation_layout",
     "observe",
     "state_layout",
+    "write_candidates",
 ]
 
-LEVELS = ("basic", "full")
+LEVELS = ("basic", "full", "candidates")
+"""What an observation holds; each level begins with the one before it."""
 
 # ---- layouts -----------------------------------------------------------------------------------------------
 
@@ -86,6 +91,14 @@ class Layout:
                 out[field.start] = field.scale * 256
         return out
 
+    def begins_with(self, other: Layout) -> bool:
+        """Tell whether the first entries are those of another layout, as with a lower level.
+
+        >>> observation_layout(2, "candidates").begins_with(observation_layout(2))
+        True
+        """
+        return list(self.fields.values())[: len(other.fields)] == list(other.fields.values())
+
     @property
     def digest(self) -> str:
         """Return eight characters that change with any name, place or size of the layout."""
@@ -111,7 +124,8 @@ def observation_layout(num_players: int = 2, level: str = "full", pad_seats: boo
 
     Args:
         num_players: 2-6.
-        level: "basic" or "full" (with the derived meld features).
+        level: "basic", "full" (with the derived meld features) or "candidates" (also what each draw and each
+            discard would do).
         pad_seats: lay out six seats whatever the number of players.
 
     >>> observation_layout(2).fields["hand"].slice
@@ -123,15 +137,17 @@ def observation_layout(num_players: int = 2, level: str = "full", pad_seats: boo
     seats = MAX_PLAYERS if pad_seats else num_players
     groups: list[tuple[str, Sequence[tuple[str, int, float, str]]]] = [("", COMMON_FIELDS)]
     groups += [(f"seat_{seat}.", SEAT_FIELDS) for seat in range(seats)]
-    if level == "full":
+    if level != "basic":
         groups.append(("", DERIVED_FIELDS))
+    if level == "candidates":
+        groups.append(("", CANDIDATE_FIELDS))
     return _collect(groups)
 
 
 def check_level(level: str) -> None:
     """Refuse an unknown observation level."""
     if level not in LEVELS:
-        raise ValueError(f"observation must be 'basic' or 'full', found {level!r}; use 'full'")
+        raise ValueError(f"observation must be one of {', '.join(LEVELS)}, found {level!r}; use 'full'")
 
 
 @cache
@@ -162,8 +178,35 @@ def observe(
     layout = observation_layout(num_players, level, pad_seats)
     out = np.zeros((1, layout.size), np.uint8)
     seats = MAX_PLAYERS if pad_seats else num_players
-    encode_row(games, ruleset.record, 0, seat, out, 0, seats, level == "full")
+    encode_row(games, ruleset.record, 0, seat, out, 0, seats, level != "basic")
+    if level == "candidates" and seat == games[0]["to_act"]:
+        write_candidates(games, ruleset, out, layout)
     return out.reshape(-1)
+
+
+def write_candidates(
+    games: npt.NDArray[np.void],
+    ruleset: RuleSet,
+    observations: npt.NDArray[np.uint8],
+    layout: Layout,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> None:
+    """Write the candidate features of the seats to act into observations uint8[B, D], of some rows or all.
+
+    Nothing is written where the layout has none.
+
+    >>> from phase10_env import Game
+    >>> game, layout = Game(seed=1), observation_layout(2, "candidates")
+    >>> line = np.zeros((1, layout.size), np.uint8)
+    >>> write_candidates(game.state, game.ruleset, line, layout)
+    >>> int(line[0, layout.fields["gains"].slice].max()) > 0
+    True
+    """
+    if "worth" not in layout.fields:
+        return
+    chosen = np.arange(len(games)) if rows is None else rows
+    start = layout.fields["worth"].start
+    write_candidate_rows(games, ruleset.record, observations, start, chosen, new_hand_scratch())
 
 
 def encode_state(games: npt.NDArray[np.void], ruleset: RuleSet) -> npt.NDArray[np.uint8]:
@@ -195,7 +238,7 @@ def describe(observation: npt.ArrayLike, layout: Layout | None = None) -> str:
 
     Args:
         observation: uint8[D].
-        layout: where it came from, if not told by D (2-6 players, "full" or "basic").
+        layout: where it came from, if not told by D (2-6 players, any level).
 
     >>> from phase10_env import Game
     >>> print(describe(Game(seed=3).observation(0)).splitlines()[0].split(":")[0])

@@ -83,6 +83,28 @@ DERIVED_FIELDS: tuple[tuple[str, int, float, str], ...] = (
     ("pile_numbers", NUMBERS, 0.125, "discard pile by number"),
 )
 
+CANDIDATE_FIELDS: tuple[tuple[str, int, float, str], ...] = (
+    ("worth", 1, 0.01, "before the lay-down: 60 - 20 ln of the hand's worth, about 9 a turn of waiting"),
+    ("draw_gain", 1, 0.01, "draw: 100 times the mean gain (of ln worth) of an unseen card"),
+    ("take_gain", 1, 0.01, "draw: 100 times the gain of the top discard"),
+    (
+        "gains",
+        NUMBERS + 5,
+        0.01,
+        "draw: 100 times the gain of a card of each number (12), colour (4), of a Wild",
+    ),
+    ("discard_loss", WILD, 0.01, "play: 100 times the loss (of ln worth) by discarding each kind held"),
+    ("feeds", WILD, 1.0, "play: kinds held that whoever may take the discard could hit at once"),
+    ("near_ends", NUMBERS, 1.0, "play: numbers one step beyond what the runs on the table take"),
+    (
+        "receiver_known",
+        NUMBERS + 4,
+        0.5,
+        "play: cards known with whoever may take the discard, by number, by colour",
+    ),
+    ("receiver_threw", NUMBERS + 4, 0.5, "play: cards it lately threw or left lying, likewise (2 at most)"),
+)
+
 STATE_SEAT_FIELDS: tuple[tuple[str, int, float, str], ...] = (
     ("hand", KINDS, 0.5, "hand of the seat, by kind"),
     ("missing", 10, 1.0, "cards missing for its nearest open phase, one-hot 0-9"),
@@ -168,5 +190,19 @@ def _offsets(fields: Sequence[tuple[str, int, float, str]]) -> tuple[list[int], 
     ),
     DERIVED_SIZE,
 ) = _offsets(DERIVED_FIELDS)
+(
+    (
+        WORTH,
+        DRAW_GAIN,
+        TAKE_GAIN,
+        GAINS,
+        DISCARD_LOSS,
+        FEEDS,
+        NEAR_ENDS,
+        RECEIVER_KNOWN,
+        RECEIVER_THREW,
+    ),
+    CANDIDATE_SIZE,
+) = _offsets(CANDIDATE_FIELDS)
 (STATE_HAND, STATE_MISSING), STATE_SEAT_SIZE = _offsets(STATE_SEAT_FIELDS)
 (STATE_STOCK, STATE_NEXT, STATE_ORDER), STATE_COMMON_SIZE = _offsets(STATE_COMMON_FIELDS)

@@ -33,7 +33,7 @@ others, one outside the table is an assertion. `raw_env()` refuses both with a s
 | `num_players` | `2` | 2-6 |
 | `ruleset` | `'official'` | name of a preset, path of a TOML file, dict of fields or `RuleSet` |
 | `actions` | `'full'` | `'full'`, or `'compact'`: fewer choices of equal cards, for quicker learning |
-| `observation` | `'full'` | `'full'`, or `'basic'`: without the derived meld features |
+| `observation` | `'full'` | `'full'`; `'basic'`: without the derived meld features; `'candidates'`: with candidate features |
 | `pad_seats` | `False` | lay observations out for six seats, whatever the number of players |
 | `episode` | `'game'` | `'game'`, or `'round'`: one round |
 | `reward` | `None` | `'win'`, `'rank'`, `'points'`, `'equity'`; `None`: `'win'` for games, `'equity'` for rounds |
@@ -53,6 +53,14 @@ the agent itself, block r the seat r places to the left. `observation_layout(P).
 is all zeros.
 
 {observation table}
+
+## Candidate features
+
+With `observation="candidates"` the observation goes on with what each draw and each discard would do, written for
+the agent that is to act when it draws or discards, and zero otherwise. The worth of a hand is the sum over the
+lay-downs within reach of exp(-0.45 T), T the expected turns until its missing cards have come.
+
+{candidate table}
 
 ## Actions
 
@@ -106,7 +114,7 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
 from phase10_env.env_base import Options, TableEnv, no_action
-from phase10_env.observation import observation_layout
+from phase10_env.observation import Field, observation_layout
 from phase10_env.registration import ENV_ID, register_gymnasium
 from phase10_env.row_steps import ENDED, REWARDED, SEAT
 from phase10_env.rules.state import TRUNCATED
@@ -333,16 +341,23 @@ def _completed(page: str) -> str:
     sizes = [observation_layout(players).size for players in range(2, 7)]
     seat = sizes[1] - sizes[0]
     derived = sizes[0] - observation_layout(2, "basic").size
-    rows = ["| field | entries | meaning |", "|---|---|---|"]
-    for field in observation_layout(2).fields.values():
-        if not field.name.startswith("seat_1."):
-            name = field.name.replace("seat_0.", "seat_r.")
-            rows.append(f"| `{name}` | {field.size} | {field.meaning} |")
+    full = observation_layout(2).fields
+    candidates = [f for f in observation_layout(2, "candidates").fields.values() if f.name not in full]
+    seats = [f for f in full.values() if not f.name.startswith("seat_1.")]
     told = (
         f"{sizes[0] - 2 * seat - derived} + {seat} P + {derived}: {', '.join(map(str, sizes))} for 2-6 "
         f'players; {derived} less with `observation="basic"`'
     )
-    return page.replace("{observation table}", "\n".join(rows)).replace("{observation sizes}", told)
+    page = page.replace("{observation table}", _field_table(seats))
+    return page.replace("{candidate table}", _field_table(candidates)).replace("{observation sizes}", told)
+
+
+def _field_table(fields: list[Field]) -> str:
+    rows = ["| field | entries | meaning |", "|---|---|---|"]
+    for field in fields:
+        name = field.name.replace("seat_0.", "seat_r.")
+        rows.append(f"| `{name}` | {field.size} | {field.meaning} |")
+    return "\n".join(rows)
 
 
 def _register() -> None:

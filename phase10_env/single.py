@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from phase10_env.errors import IllegalActionError
 from phase10_env.game_batch import GameBatch
-from phase10_env.observation import encode_row
+from phase10_env.observation import encode_row, write_candidates
 from phase10_env.rewards import REWARDS
 from phase10_env.row_steps import step_row
 from phase10_env.rules.batch import explain_row
@@ -63,6 +63,12 @@ def _entry(function: Any, arguments: tuple[Any, ...]) -> Callable[..., int]:
     return function.compile(tuple(function.typeof_pyval(value) for value in arguments))  # type: ignore[no-any-return]
 
 
+def _step_with_candidates(step: Callable[[int], int], batch: GameBatch, action: int) -> int:
+    result = step(action)
+    batch.write_candidates()
+    return result
+
+
 class SingleGame:
     """One game, for environments that step from Python.
 
@@ -95,7 +101,9 @@ class SingleGame:
         bound = step_arguments(batch)
         self._seats, self._full = bound[-2], bool(bound[-1])
         announce(__name__)
-        self.step = partial(_entry(step_game, (*bound, 0)), *bound)
+        self.step: Callable[[int], int] = partial(_entry(step_game, (*bound, 0)), *bound)
+        if "worth" in batch.layout.fields:
+            self.step = partial(_step_with_candidates, self.step, batch)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the compiled code out of copies and pickles."""
@@ -116,6 +124,8 @@ class SingleGame:
         encode_row(
             self.batch.games, self.batch.ruleset.record, 0, seat, self._other, 0, self._seats, self._full
         )
+        if seat == self.seat:
+            write_candidates(self.batch.games, self.batch.ruleset, self._other, self.batch.layout)
         seen: npt.NDArray[np.uint8] = self._other[0]
         return seen.copy()
 

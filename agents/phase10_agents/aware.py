@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from phase10_agents.hand_value import ALL_ASKED, count_unseen, gain_of, hand_changes, loss_of
 from phase10_agents.moves import (
     best_place,
     canonical_symbol,
@@ -13,37 +12,17 @@ from phase10_agents.moves import (
     next_hit,
     offered_kind,
 )
+from phase10_env.hand_worth import ALL_ASKED, count_unseen, expected_gain, gain_of, hand_changes, loss_of
+from phase10_env.next_player import NOBODY, known_like, near_ends, receiver_of, spurned, table_fits
 from phase10_env.rules import table
 from phase10_env.rules.cards import NATURALS, NUMBERS, SKIP, WILD, lowest_bit, points_of
-from phase10_env.rules.deal import next_active
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.legal import can_draw, can_take, discard_kinds, hit_kinds, is_open_phase
 from phase10_env.rules.melds import hit_set
-from phase10_env.rules.phases import (
-    ADVANCE_EVERY_ROUND,
-    COLOUR_GROUP,
-    PLACE_FRONT,
-    RUN,
-    SET,
-)
-from phase10_env.rules.state import BUILD, DRAW, MELDS, ONTO, RECENT
+from phase10_env.rules.phases import ADVANCE_EVERY_ROUND, COLOUR_GROUP, RUN, SET
+from phase10_env.rules.state import BUILD, DRAW, ONTO
 
 __all__ = ["aware_action", "discard_score", "draw_worths", "prepare_discards"]
-
-_NOBODY = -1
-
-
-@kernel
-def _expected_gain(scratch):  # type: ignore[no-untyped-def]
-    """Return the mean gain of an unseen card."""
-    expected = scratch.wilds * gain_of(WILD, scratch)
-    for number in range(NUMBERS):
-        if scratch.change[number] > 0.0:
-            expected += scratch.outs[number] * np.log1p(scratch.change[number] / scratch.value)
-    for colour in range(4):
-        if scratch.colour_change[colour] > 0.0:
-            expected += scratch.colour_outs[colour] * np.log1p(scratch.colour_change[colour] / scratch.value)
-    return expected / scratch.total
 
 
 @kernel
@@ -60,7 +39,7 @@ def draw_worths(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
         return 0.0, -1.0
     hand_changes(game, rules, True, ALL_ASKED, weights, scratch)
     gain = gain_of(top, scratch)
-    return _expected_gain(scratch), gain - weights.shown
+    return expected_gain(scratch), gain - weights.shown
 
 
 @kernel
@@ -71,21 +50,6 @@ def _draw_action(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
         return table.TAKE
     draw, take = draw_worths(game, rules, weights, scratch)
     return table.TAKE if take > draw else table.DRAW
-
-
-@kernel
-def _receiver(game, rules):  # type: ignore[no-untyped-def]
-    """Return the seat that could take the next discard, or -1 where a Skip will lie on it first."""
-    seat = next_active(game, game.to_act)
-    if not game.skipped[seat]:
-        return seat
-    if rules.skip_placement == PLACE_FRONT:
-        return _NOBODY
-    for _ in range(game.num_players):
-        seat = next_active(game, seat)
-        if not game.skipped[seat]:
-            break
-    return seat
 
 
 @kernel
@@ -100,71 +64,20 @@ def _wants(game, rules, seat, kind):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fits_table(game):  # type: ignore[no-untyped-def]
-    fits = 0
-    for meld in range(MELDS):
-        fits |= game.meld_fits[meld]
-    return fits
-
-
-@kernel
-def _near_ends(game):  # type: ignore[no-untyped-def]
-    """Return, as a bit set, the numbers one step beyond what the runs on the table take now."""
-    numbers = 0
-    for meld in range(MELDS):
-        if game.meld_kind[meld] == RUN:
-            if game.meld_value[meld] > 2:
-                numbers |= 1 << (game.meld_value[meld] - 2)
-            if game.meld_high[meld] < NUMBERS - 1:
-                numbers |= 1 << (game.meld_high[meld] + 2)
-    return numbers
-
-
-@kernel
-def _known_like(game, seat, kind, by_colour):  # type: ignore[no-untyped-def]
-    """Return how many cards of a kind's number (or colour) a seat is known to hold."""
-    count = 0
-    if by_colour:
-        first = NUMBERS * (kind // NUMBERS)
-        for other in range(first, first + NUMBERS):
-            count += game.known[seat, other]
-    else:
-        for other in range(kind % NUMBERS, WILD, NUMBERS):
-            count += game.known[seat, other]
-    return count
-
-
-@kernel
-def _spurned(game, seat, kind, by_colour):  # type: ignore[no-untyped-def]
-    """Return how often a seat lately threw, or left lying, a card of a kind's number (or colour), at most 2."""
-    count = 0
-    for place in range(RECENT):
-        other = game.recent[seat, place]
-        if other < WILD:
-            same = other // NUMBERS == kind // NUMBERS if by_colour else other % NUMBERS == kind % NUMBERS
-            count += 1 if same else 0
-    other = game.refused[seat]
-    if other < WILD:
-        same = other // NUMBERS == kind // NUMBERS if by_colour else other % NUMBERS == kind % NUMBERS
-        count += 1 if same else 0
-    return min(count, 2)
-
-
-@kernel
 def _given_away(game, rules, seat, kind, fits, weights):  # type: ignore[no-untyped-def]
     """Return the harm of leaving a natural to a seat."""
     if game.laid[seat]:
         return weights.feed if (fits >> kind) & 1 else 0.0
     harm = 0.0
     if _wants(game, rules, seat, COLOUR_GROUP):
-        harm += weights.known_colour * _known_like(game, seat, kind, True)
-        harm -= weights.spurned * _spurned(game, seat, kind, True)
+        harm += weights.known_colour * known_like(game, seat, kind, True)
+        harm -= weights.spurned * spurned(game, seat, kind, True)
     if _wants(game, rules, seat, SET):
-        harm += weights.known_number * min(2, _known_like(game, seat, kind, False))
-        harm -= weights.spurned * _spurned(game, seat, kind, False)
+        harm += weights.known_number * min(2, known_like(game, seat, kind, False))
+        harm -= weights.spurned * spurned(game, seat, kind, False)
     elif _wants(game, rules, seat, RUN):
         harm -= weights.spurned * min(
-            2, _known_like(game, seat, kind, False) + _spurned(game, seat, kind, False)
+            2, known_like(game, seat, kind, False) + spurned(game, seat, kind, False)
         )
     return harm
 
@@ -192,7 +105,7 @@ def discard_score(game, rules, kind, fits, near, receiver, urgency, weights, scr
         score -= loss_of(kind, scratch)
         if (fits >> kind) & 1:
             score -= weights.keep_hit
-    if receiver != _NOBODY:
+    if receiver != NOBODY:
         score -= _given_away(game, rules, receiver, kind, fits, weights)
     return score
 
@@ -203,7 +116,7 @@ def prepare_discards(game, rules, weights, scratch):  # type: ignore[no-untyped-
     if not game.laid[game.to_act]:
         count_unseen(game, rules, weights, scratch)
         hand_changes(game, rules, False, ALL_ASKED, weights, scratch)
-    return _fits_table(game), _near_ends(game), _receiver(game, rules), _urgency(game, rules, weights)
+    return table_fits(game), near_ends(game), receiver_of(game, rules), _urgency(game, rules, weights)
 
 
 @kernel

@@ -96,7 +96,7 @@ class Greedy(PolicyAgent):
 
 
 class ExpectedTurns(PolicyAgent):
-    """`expected-turns`: weighs all lay-downs within reach by the turns they still take (hand_value.py).
+    """`expected-turns`: weighs all lay-downs within reach by the turns they still take (`phase10_env.hand_worth`).
 
     Takes the top discard if it raises the worth of the hand more than an unseen card would on average. Discards
     the card whose loss costs least, dearer cards first where that is equal. Lays down, hits and skips like

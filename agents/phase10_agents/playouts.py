@@ -11,7 +11,7 @@ from phase10_agents.lookahead import worths_of
 from phase10_agents.sampler import fill_hidden
 from phase10_env.equity import EquityModel
 from phase10_env.game_batch import GameBatch
-from phase10_env.observation import observation_layout
+from phase10_env.observation import LEVELS, observation_layout
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.random import random_bits
 from phase10_env.rules.state import GAME, RUNNING, TERMINATED
@@ -33,7 +33,7 @@ def _fill_samples(known, rules, effort, first, key, games):  # type: ignore[no-u
 def _level_of(view: DecisionView) -> tuple[str | None, bool]:
     """Return how the observations of a view were made: level (None: without) and whether padded to six seats."""
     if view.observations.shape[1] == view.layout.size:
-        for level in ("full", "basic"):
+        for level in LEVELS:
             for padded in (False, True):
                 if observation_layout(view.num_players, level, padded) == view.layout:
                     return level, padded

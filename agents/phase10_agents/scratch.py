@@ -5,23 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from phase10_env.hand_worth import HAND_FIELDS
+
 __all__ = ["SCRATCH", "WEIGHTS", "new_scratch"]
 
 SCRATCH = np.dtype(
     [
         ("legal", np.uint8, (176,)),  # legal actions
-        ("total", np.float64),  # cards nobody has shown
-        ("wilds", np.float64),  # Wilds among them
-        ("outs", np.float64, (12,)),  # naturals among them, by number
-        ("colour_outs", np.float64, (4,)),  # likewise by colour
-        ("wait", np.float64, (12,)),  # turns until a natural of a number comes, by number
-        ("value", np.float64),  # worth of the hand: sum over targets
-        ("change", np.float64, (12,)),  # change of that worth by a card more, or less, of a number
-        ("colour_change", np.float64, (4,)),  # likewise of a colour
-        ("wild_change", np.float64),
-        ("asked", np.int64),  # numbers and Wild whose gain is asked for, as a bit set
-        ("mixed", np.int64),  # kinds that matter to phases without numbers of their own to reckon with
-        ("distance", np.int64),  # cards missing for the nearest phase
+        *HAND_FIELDS,
         ("shares", np.float64, (6,)),  # win equities
     ],
     align=True,

@@ -15,6 +15,7 @@ from phase10_agents.playouts import play_with_agent
 from phase10_agents.policies import POLICIES, POLICY_WEIGHTS, policy_number
 from phase10_agents.scratch import new_scratch
 from phase10_env.equity import EquityModel, default_equity
+from phase10_env.observation import LEVELS
 from phase10_env.rules import table
 from phase10_env.rules.cards import NUMBERS, WILD
 from phase10_env.rules.kernel import announce
@@ -91,6 +92,10 @@ class Search:
         self.settings = settings or SearchSettings()
         self.equity = equity
         self._policies = np.full(MAX_PLAYERS, policy, np.int64)
+        asked = {
+            getattr(agent, "observation", "full") for agent in (base, playout) if not isinstance(agent, str)
+        }
+        self.observation = next((level for level in reversed(LEVELS) if level in asked), None)
 
     def act(self, view: DecisionView) -> npt.NDArray[np.integer]:
         """Return int64[n], a legal action for each row."""

@@ -75,6 +75,12 @@ def test_the_observation_table_lists_every_field_of_the_layout() -> None:
     assert section("Observations") == expected
 
 
+def test_the_candidate_table_lists_what_that_level_adds() -> None:
+    full = observation_layout(2).fields
+    added = [f for f in observation_layout(2, "candidates").fields.values() if f.name not in full]
+    assert section("Candidate features") == [[f"`{f.name}`", str(f.size), f.meaning] for f in added]
+
+
 def test_the_action_table_covers_every_action_in_order() -> None:
     covered: list[int] = []
     for indices, text, _ in section("Actions"):

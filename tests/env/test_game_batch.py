@@ -196,7 +196,7 @@ def test_mixed_starts_cover_every_phase() -> None:
         ({"num_players": 7}, "7"),
         ({"ruleset": "offical"}, "official"),
         ({"actions": "short"}, "actions must be one of full, compact, found 'short'"),
-        ({"observation": "all"}, "observation must be 'basic' or 'full', found 'all'"),
+        ({"observation": "all"}, "observation must be one of basic, full, candidates, found 'all'"),
         ({"episode": "round", "reward": "win"}, "needs whole games"),
         ({"reward": "money"}, "reward must be one of"),
         ({"episode": "round", "start": {"phase": 1}}, "start knows phases"),

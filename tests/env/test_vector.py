@@ -419,7 +419,7 @@ def test_an_opponent_that_breaks_the_rules_is_named(agent: Any, message: str) ->
         ({"learner_seat": 2}, "learner_seat must be 'rotate' or 0-1, found 2"),
         ({"learner_seat": "first"}, "learner_seat must be 'rotate' or 0-1, found 'first'"),
         ({"on_illegal": "ignore"}, "on_illegal must be 'lose' or 'raise', found 'ignore'"),
-        ({"observation": None}, "observation must be 'full' or 'basic', found None"),
+        ({"observation": None}, "observation must be one of basic, full, candidates, found None"),
         ({"num_players": 9}, "expected 2 to 6 players"),
     ],
 )

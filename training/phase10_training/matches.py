@@ -6,7 +6,7 @@ seating: the random stream of a decision is keyed by the game's seed and the num
 from the streams of the cards. So two copies of an agent in one game never share random numbers, and equal
 agents in exchanged seats play the same game.
 
-An agent may say what it reads with two attributes: `observation` ("full", "basic" or None) and `information`
+An agent may say what it reads with two attributes: `observation` (a level, or None) and `information`
 (whether it wants game records); without them it gets everything.
 """
 
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from phase10_env.actions import action_text
 from phase10_env.decision import Agent
 from phase10_env.game_batch import GameBatch
+from phase10_env.observation import LEVELS
 from phase10_env.positions import position_of
 from phase10_env.rules.batch import explain_row
 from phase10_env.rules.legal import REASONS
@@ -115,7 +116,7 @@ def win_shares(rank: ArrayLike) -> FloatArray:
 def observation_level(agents: Sequence[Agent]) -> str | None:
     """Return the observation that all agents can read: the fullest that one of them asks for."""
     asked = {getattr(agent, "observation", "full") for agent in agents}
-    return next((level for level in ("full", "basic") if level in asked), None)
+    return next((level for level in reversed(LEVELS) if level in asked), None)
 
 
 def play_games(

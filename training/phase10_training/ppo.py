@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_scale
+from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_scale, shortcut_columns
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
 from phase10_env.observation import observation_layout, state_layout
@@ -36,9 +36,15 @@ _Statistics = dict[str, float]
 def make_network(settings: TrainingSettings) -> PolicyValueNet:
     """Return a fresh network for the observation of the settings' environment."""
     players = settings.environment.num_players
-    scale = input_scale(observation_layout(players), settings.network)
+    layout = observation_layout(players, settings.environment.observation)
     privileged = torch.from_numpy(state_layout(players).scale) if settings.rollout.oracle_critic else None
-    return PolicyValueNet(scale, settings.network, privileged_scale=privileged, seed=settings.seed)
+    return PolicyValueNet(
+        input_scale(layout, settings.network),
+        settings.network,
+        privileged_scale=privileged,
+        shortcut=shortcut_columns(layout, settings.network),
+        seed=settings.seed,
+    )
 
 
 # ---- schedules ---------------------------------------------------------------------------------------------
@@ -213,7 +219,8 @@ class Learner:
         advantages = self._normalised_advantages()
         with torch.no_grad():
             self._folded_anchor = self.anchor.fold() if self.anchor is not None else None
-        per_worker = max(1, settings.minibatch // len(self.workers))
+        minibatch = self.settings.clone.minibatch if schedule.imitating else settings.minibatch
+        per_worker = max(1, minibatch // len(self.workers))
         total = np.zeros(len(STATISTICS))
         steps = 0
         norms = 0.0

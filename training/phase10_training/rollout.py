@@ -45,6 +45,7 @@ def make_batch(
         environment.ruleset,
         seed,
         actions=environment.actions,
+        observation=environment.observation,
         episode=environment.episode,
         start=environment.start,
         reward=environment.reward,

@@ -30,6 +30,7 @@ class EnvironmentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
         num_players: 2-6.
         ruleset: preset name or TOML file.
         actions: "compact" learns quicker; "full" offers every lay-down.
+        observation: "full", or "candidates": also what each draw and each discard would do.
         episode: "round" (phases and scores drawn by `start`) or "game".
         start: "mixed" or "first", for rounds.
         reward: "equity", "points" (rounds and games), "win", "rank" (games).
@@ -41,6 +42,7 @@ class EnvironmentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     num_players: int = 2
     ruleset: str = "official"
     actions: Literal["compact", "full"] = "compact"
+    observation: Literal["full", "candidates"] = "full"
     episode: Literal["round", "game"] = "round"
     start: Literal["mixed", "first"] = "mixed"
     reward: Literal["equity", "points", "win", "rank"] = "equity"
@@ -98,6 +100,7 @@ class CloneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         decisions: to imitate.
         learning_rate, final_learning_rate: linear between.
         random_moves: share of random moves while the teacher plays, for coverage.
+        minibatch: decisions in one gradient step; smaller than for PPO, whose gradients are noisier.
     """
 
     agent: str = ""
@@ -105,6 +108,7 @@ class CloneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-4
     random_moves: float = 0.1
+    minibatch: int = 2048
 
 
 class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -123,7 +123,7 @@ class TrainingRun:
             name,
             temperature,
             players,
-            observation_layout(players).digest,
+            self.settings.environment.observation,
             self.settings.environment.actions == "compact",
         )
 
@@ -133,7 +133,7 @@ class TrainingRun:
         environment = self.settings.environment
         return {
             "ruleset_digest": self.ruleset.digest,
-            "layout_digest": observation_layout(environment.num_players).digest,
+            "layout_digest": observation_layout(environment.num_players, environment.observation).digest,
             "equity_hash": self.equity.hash,
             "config": config_to_dict(self.settings),
             "precision": self.learner.net.precision,

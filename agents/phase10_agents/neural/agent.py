@@ -15,9 +15,9 @@ from phase10_agents.base import AgentError
 from phase10_agents.neural.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from phase10_agents.neural.compact import compact_choices, full_actions
 from phase10_agents.neural.inference import choose_actions
-from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale
+from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale, shortcut_columns
 from phase10_env.decision import DecisionView
-from phase10_env.observation import observation_layout
+from phase10_env.observation import Layout, observation_layout
 
 __all__ = ["PolicyAgent", "load_champion", "load_checkpoint_agent", "policy_of"]
 
@@ -36,13 +36,13 @@ class PolicyAgent:
         name: shown in tables.
         temperature: 0 takes the likeliest action, 1 samples from the policy.
         num_players: players it was trained for.
-        layout_digest: of the observations it was trained on.
+        level: of the observations it was trained on; views of a higher level hold them.
         compact: it was trained on compact actions; games in full mode are then read as compact ones.
 
     >>> from phase10_env import GameBatch
     >>> batch = GameBatch(num_games=3)
     >>> net = PolicyValueNet(torch.from_numpy(batch.layout.scale), NetworkSettings())
-    >>> agent = PolicyAgent(net, "untrained", num_players=2, layout_digest=batch.layout.digest)
+    >>> agent = PolicyAgent(net, "untrained", num_players=2, level="full")
     >>> len(agent.act(batch.view()))
     3
     """
@@ -53,11 +53,12 @@ class PolicyAgent:
         name: str,
         temperature: float = 0.0,
         num_players: int = 2,
-        layout_digest: str = "",
+        level: str = "full",
         compact: bool = True,
     ) -> None:
         self.net, self.name, self.temperature = net, name, temperature
-        self.num_players, self.layout_digest, self.compact = num_players, layout_digest, compact
+        self.num_players, self.observation, self.compact = num_players, level, compact
+        self._layout = observation_layout(num_players, level)
         with torch.no_grad():
             self._folded = net.fold()
         self._zero_state = torch.zeros(1, len(net.privileged_scale), dtype=torch.uint8)
@@ -73,13 +74,15 @@ class PolicyAgent:
                 f"agent {self.name!r} was trained for {self.num_players} players, found {view.num_players}; "
                 "choose another agent or --players"
             )
-        if self.layout_digest and view.layout.digest != self.layout_digest:
+        if not view.layout.begins_with(self._layout):
             raise AgentError(
-                f"agent {self.name!r} reads observations of layout {self.layout_digest}, found "
-                f"{view.layout.digest}; make the batch with observation='full'"
+                f"agent {self.name!r} reads observations of layout {self._layout.digest}, found "
+                f"{view.layout.digest}; make the batch with observation={self.observation!r}"
             )
         with torch.inference_mode():
-            observations = torch.from_numpy(np.ascontiguousarray(view.observations)).to(self.net.device)
+            observations = torch.from_numpy(
+                np.ascontiguousarray(view.observations[:, : self._layout.size])
+            ).to(self.net.device)
             hidden = None
             if self._zero_state.shape[1]:
                 hidden = self._zero_state.expand(len(view), -1).to(self.net.device)
@@ -121,12 +124,16 @@ def policy_of(checkpoint: Checkpoint) -> PolicyValueNet:
         config = checkpoint.manifest["config"]
         settings = msgspec.convert(config["network"], NetworkSettings)
         weights = checkpoint.weights("policy")
-        players = int(config["environment"]["num_players"])
-        scale = input_scale(observation_layout(players), settings)
+        layout = _layout_of(config)
         privileged = None
         if "privileged_weight" in weights:
-            privileged = torch.from_numpy(_state_scale(players))
-        net = PolicyValueNet(scale, settings, privileged_scale=privileged)
+            privileged = torch.from_numpy(_state_scale(int(config["environment"]["num_players"])))
+        net = PolicyValueNet(
+            input_scale(layout, settings),
+            settings,
+            privileged_scale=privileged,
+            shortcut=shortcut_columns(layout, settings),
+        )
         net.load_state_dict(weights)
     except (KeyError, TypeError, ValueError, RuntimeError, msgspec.ValidationError) as problem:
         first = str(problem).splitlines()[0]
@@ -134,6 +141,11 @@ def policy_of(checkpoint: Checkpoint) -> PolicyValueNet:
             f"{str(checkpoint.path)!r} holds no policy that this version can play ({first}); train it anew."
         ) from None
     return net
+
+
+def _layout_of(config: dict[str, Any]) -> Layout:
+    environment = config["environment"]
+    return observation_layout(int(environment["num_players"]), environment.get("observation", "full"))
 
 
 def _state_scale(players: int) -> npt.NDArray[np.float32]:
@@ -161,9 +173,8 @@ def load_checkpoint_agent(argument: str, name: str | None = None) -> PolicyAgent
             raise AgentError(f"expected 'temperature=NUMBER' after the path, found {option!r}")
     checkpoint = load_checkpoint(path)
     config = checkpoint.manifest["config"]
-    players = int(config["environment"]["num_players"])
     found = str(checkpoint.manifest["layout_digest"])
-    expected = observation_layout(players).digest
+    expected = _layout_of(config).digest
     if found != expected:
         raise CheckpointError(
             f"{str(checkpoint.path)!r} was trained on observations of layout {found}, this version writes "
@@ -173,8 +184,8 @@ def load_checkpoint_agent(argument: str, name: str | None = None) -> PolicyAgent
         policy_of(checkpoint),
         name or f"checkpoint:{argument}",
         temperature,
-        players,
-        expected,
+        int(config["environment"]["num_players"]),
+        config["environment"].get("observation", "full"),
         config["environment"].get("actions", "compact") == "compact",
     )
 
@@ -186,6 +197,7 @@ class Champion:
     """
 
     name = "champion"
+    observation = "candidates"
 
     def __init__(self) -> None:
         self._agents: dict[int, PolicyAgent] = {}

@@ -32,6 +32,7 @@ def _list_compact(games, rules, legal, counts, observations, full):  # type: ign
             # Compact mode asks for both declarations before any card: the policy sees the moment before them.
             while game.placed_sizes[0] > 0:
                 take_back_card(game, 0)
+            # (no candidate features: nothing is drawn or discarded now)
             encode(game, rules[0], game.to_act, observations, row, game.num_players, full)
         counts[row] = legal_actions(game, rules[0], legal[row])
         if counts[row] == 0:  # everything is declared: the card is settled by rule
@@ -63,7 +64,7 @@ def compact_choices(view: DecisionView) -> DecisionView:
     legal = np.zeros_like(view.legal_actions)
     counts = np.zeros_like(view.legal_counts)
     observations = view.observations.copy()
-    full = observation_layout(view.num_players).digest == view.layout.digest
+    full = view.layout.begins_with(observation_layout(view.num_players))
     _list_compact(view.information.copy(), view.ruleset.record, legal, counts, observations, full)
     return dataclasses.replace(view, observations=observations, legal_actions=legal, legal_counts=counts)
 

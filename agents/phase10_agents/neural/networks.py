@@ -31,9 +31,14 @@ __all__ = [
     "fast_precision",
     "input_scale",
     "masked_log_softmax",
+    "shortcut_columns",
 ]
 
 ACTIONS = 165
+
+SHORTCUT_GAIN = 50.0
+"""Factor on shortcut weights: a choice between two discards turns on hundredths, and Adam moves a weight only by
+the learning rate at each step, so that without it the weights would take thousands of steps to get there."""
 
 Precision = Literal["fp32", "bf16"]
 
@@ -66,6 +71,8 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             sparse on a CPU.
         ignored: fields of the observation that the network does not read, `*` for any letters. The default
             leaves out what other fields tell as well, and the rules, which do not change within a training.
+        shortcut: fields that also reach the policy's logits directly, through one linear layer: what an
+            action would do may then speak for it without passing through the hidden layers.
 
     >>> NetworkSettings(actor=(512, 256)).critic
     (256, 256)
@@ -76,6 +83,7 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     input_layer: Literal["auto", "dense", "sparse"] = "auto"
     ignored: tuple[str, ...] = IGNORED_FIELDS
+    shortcut: tuple[str, ...] = ()
 
 
 def input_scale(layout: Layout, settings: NetworkSettings) -> torch.Tensor:
@@ -90,16 +98,38 @@ def input_scale(layout: Layout, settings: NetworkSettings) -> torch.Tensor:
     [0.0, 0.25]
     """
     scale = torch.from_numpy(layout.scale)
-    for pattern in settings.ignored:
+    for name in _names(layout, "ignored", settings.ignored):
+        scale[layout.fields[name].slice] = 0.0
+    return scale
+
+
+def shortcut_columns(layout: Layout, settings: NetworkSettings) -> torch.Tensor:
+    """Return the observation entries that reach the logits directly, int64[S].
+
+    Raises:
+        NetworkError: a name that no field has.
+
+    >>> from phase10_env.observation import observation_layout
+    >>> len(shortcut_columns(observation_layout(2), NetworkSettings(shortcut=("keeps_distance",))))
+    48
+    """
+    names = _names(layout, "shortcut", settings.shortcut)
+    entries = [layout.fields[name] for name in names]
+    return torch.tensor([at for field in entries for at in range(field.start, field.slice.stop)]).long()
+
+
+def _names(layout: Layout, option: str, patterns: tuple[str, ...]) -> list[str]:
+    """Return the fields that patterns name."""
+    found: list[str] = []
+    for pattern in patterns:
         names = fnmatch.filter(layout.fields, pattern)
         if not names:
             near = difflib.get_close_matches(pattern, layout.fields, 1, 0.0)[0]
             raise NetworkError(
-                f"network.ignored names {pattern!r}, which no field has; the nearest is {near!r}"
+                f"network.{option} names {pattern!r}, which no field has; the nearest is {near!r}"
             )
-        for name in names:
-            scale[layout.fields[name].slice] = 0.0
-    return scale
+        found += names
+    return found
 
 
 def fast_precision(device: torch.device) -> Precision:
@@ -127,6 +157,7 @@ class FoldedWeights:
         packed: the same as bf16 pairs for the sparse product, or None.
         privileged: [Q, Hc] or None.
         actor, critic: (weight [out, in], bias) of the further layers, the heads last.
+        shortcut: [S, A] or None, from the shortcut entries to the logits.
     """
 
     input: torch.Tensor
@@ -134,6 +165,7 @@ class FoldedWeights:
     privileged: torch.Tensor | None
     actor: tuple[tuple[torch.Tensor, torch.Tensor], ...]
     critic: tuple[tuple[torch.Tensor, torch.Tensor], ...]
+    shortcut: torch.Tensor | None = None
 
 
 class PolicyValueNet(nn.Module):
@@ -148,6 +180,7 @@ class PolicyValueNet(nn.Module):
             0 is not read.
         settings: widths and precision.
         privileged_scale: float32[Q] for a critic that also sees hidden state, else None.
+        shortcut: int64[S], entries that also reach the logits directly (`shortcut_columns`).
         actions: A.
         seed: of the initial weights.
 
@@ -162,6 +195,7 @@ class PolicyValueNet(nn.Module):
 
     scale: torch.Tensor
     privileged_scale: torch.Tensor
+    shortcut_columns: torch.Tensor
 
     def __init__(
         self,
@@ -169,6 +203,7 @@ class PolicyValueNet(nn.Module):
         settings: NetworkSettings,
         *,
         privileged_scale: torch.Tensor | None = None,
+        shortcut: torch.Tensor | None = None,
         actions: int = ACTIONS,
         seed: int = 0,
     ) -> None:
@@ -211,6 +246,11 @@ class PolicyValueNet(nn.Module):
         self.privileged_weight: nn.Parameter | None = None
         if privileged_scale is not None:
             self.privileged_weight = orthogonal(len(privileged_scale), settings.critic[0], math.sqrt(2))
+        columns = torch.zeros(0, dtype=torch.int64) if shortcut is None else shortcut
+        self.register_buffer("shortcut_columns", columns, persistent=False)
+        self.shortcut_weight: nn.Parameter | None = None
+        if len(columns):
+            self.shortcut_weight = nn.Parameter(torch.zeros(len(columns), actions))
         self.actor = trunk(settings.actor, actions, 0.01)
         self.critic = trunk(settings.critic, 1, 1.0)
 
@@ -247,6 +287,10 @@ class PolicyValueNet(nn.Module):
         privileged = None
         if self.privileged_weight is not None:
             privileged = (self.privileged_weight * self.privileged_scale[:, None]).to(dtype)
+        shortcut = None
+        if self.shortcut_weight is not None:
+            gains = SHORTCUT_GAIN * self.scale[self.shortcut_columns, None]
+            shortcut = (self.shortcut_weight * gains).to(dtype)
 
         def layers(trunk: nn.ModuleList) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
             linear = [layer for layer in trunk if isinstance(layer, nn.Linear)]
@@ -258,6 +302,7 @@ class PolicyValueNet(nn.Module):
             privileged=privileged,
             actor=layers(self.actor),
             critic=layers(self.critic),
+            shortcut=shortcut,
         )
 
     def forward(
@@ -288,6 +333,9 @@ class PolicyValueNet(nn.Module):
         if privileged is not None and weights.privileged is not None:
             critic = torch.addmm(critic, privileged.to(dtype), weights.privileged)
         logits = _through(functional.relu(actor), weights.actor)
+        if weights.shortcut is not None:
+            entries = observations.index_select(1, self.shortcut_columns).to(dtype)
+            logits = torch.addmm(logits, entries, weights.shortcut)
         values = _through(functional.relu(critic), weights.critic)
         return logits.float(), values.float().squeeze(1)
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase10_agents.hand_value import ALL_ASKED, count_unseen, gain_of, hand_changes, loss_of
 from phase10_agents.policies import POLICIES, POLICY_WEIGHTS
 from phase10_agents.scratch import new_scratch
 from phase10_agents.targets import greedy_target, outside_target
 from phase10_env import RuleSet
 from phase10_env.distance import seat_outlook
+from phase10_env.hand_worth import ALL_ASKED, count_unseen, gain_of, hand_changes, loss_of
 from phase10_env.rules.cards import KIND_TEXTS
 from phase10_env.rules.deal import add_card
 from phase10_env.rules.kernel import kernel

@@ -14,7 +14,10 @@ Wilds in hand fill whatever is best filled.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from phase10_env.distance import phase_outlook
 from phase10_env.rules.cards import KINDS, NUMBERS, SKIP, WILD
@@ -23,7 +26,54 @@ from phase10_env.rules.lay_downs import declarations
 from phase10_env.rules.legal import is_open_phase
 from phase10_env.rules.phases import NO_GROUP, PLACE_FRONT, RUN, SET
 
-__all__ = ["ALL_ASKED", "count_unseen", "gain_of", "hand_changes", "loss_of"]
+__all__ = [
+    "ALL_ASKED",
+    "HAND_FIELDS",
+    "HAND_SCRATCH",
+    "count_unseen",
+    "expected_gain",
+    "gain_of",
+    "hand_changes",
+    "loss_of",
+    "new_hand_scratch",
+]
+
+HAND_FIELDS: list[Any] = [
+    ("total", np.float64),  # cards nobody has shown
+    ("wilds", np.float64),  # Wilds among them
+    ("outs", np.float64, (12,)),  # naturals among them, by number
+    ("colour_outs", np.float64, (4,)),  # likewise by colour
+    ("wait", np.float64, (12,)),  # turns until a natural of a number comes, by number
+    ("value", np.float64),  # worth of the hand: sum over targets
+    ("change", np.float64, (12,)),  # change of that worth by a card more, or less, of a number
+    ("colour_change", np.float64, (4,)),  # likewise of a colour
+    ("wild_change", np.float64),
+    ("asked", np.int64),  # numbers and Wild whose gain is asked for, as a bit set
+    ("mixed", np.int64),  # kinds that matter to phases without numbers of their own to reckon with
+    ("distance", np.int64),  # cards missing for the nearest phase
+]
+HAND_SCRATCH = np.dtype(
+    [
+        *HAND_FIELDS,
+        ("discount", np.float64),  # loss of worth by a turn of waiting
+        ("reach", np.float64),  # how much likelier a natural comes than by drawing alone
+    ],
+    align=True,
+)
+"""What the kernels below write on, and in its last two fields the `weights` they read."""
+
+
+def new_hand_scratch() -> npt.NDArray[np.void]:
+    """Return HAND_SCRATCH[1] with the usual discount (0.45 a turn) and reach (1.25).
+
+    >>> float(new_hand_scratch()["discount"][0])
+    0.45
+    """
+    scratch = np.zeros(1, HAND_SCRATCH)
+    scratch["discount"] = 0.45
+    scratch["reach"] = 1.25
+    return scratch
+
 
 ALL_ASKED = 0x1FFF
 _WILD_ASKED = 1 << 12
@@ -402,3 +452,16 @@ def loss_of(kind, scratch):  # type: ignore[no-untyped-def]
     if (scratch.mixed >> kind) & 1:
         change += _MIXED_GAIN * scratch.value
     return -np.log(max(_LEAST, 1.0 - change / scratch.value))
+
+
+@kernel
+def expected_gain(scratch):  # type: ignore[no-untyped-def]
+    """Return the mean gain of an unseen card, after `hand_changes` with `more`."""
+    expected = scratch.wilds * gain_of(WILD, scratch)
+    for number in range(NUMBERS):
+        if scratch.change[number] > 0.0:
+            expected += scratch.outs[number] * np.log1p(scratch.change[number] / scratch.value)
+    for colour in range(4):
+        if scratch.colour_change[colour] > 0.0:
+            expected += scratch.colour_outs[colour] * np.log1p(scratch.colour_change[colour] / scratch.value)
+    return expected / scratch.total
