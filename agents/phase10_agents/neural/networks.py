@@ -24,6 +24,7 @@ from phase10_env.observation import Layout
 
 __all__ = [
     "IGNORED_FIELDS",
+    "SHORTCUT_GAIN",
     "FoldedWeights",
     "NetworkError",
     "NetworkSettings",
