@@ -194,32 +194,37 @@ class RolloutWorker:
     def _decide(
         self, row: int, folded: FoldedWeights, opponents: Sequence[Agent]
     ) -> npt.NDArray[np.integer[Any]]:
-        streams = np.zeros(self.games, np.uint64)
-        agent_streams(self.batch.games, np.arange(self.games), streams)
-        choices = act(
-            self.net,
-            self.observations[row],
-            self.legal[row],
-            self.counts[row],
-            streams,
-            np.zeros(self.games, np.uint64),
-            privileged=None if self.privileged is None else self.privileged[row],
-            folded=folded,
-        )
-        self.actions[row], self.log_probs[row], self.values[row] = (
-            choices.actions,
-            choices.log_probs,
-            choices.values,
-        )
-        self.teacher[row] = 0
-        actions = choices.actions.astype(np.int64)
+        to_act = np.zeros(self.games, np.int8)
         if opponents and self.pool_share > 0:
             to_act = self.controllers[np.arange(self.games), self.batch.seats]
-            for number, opponent in enumerate(opponents, start=1):
-                rows = np.flatnonzero(to_act == number)
-                if len(rows):
-                    actions[rows] = opponent.act(self.batch.view(rows))
-            self.seats[row, to_act > 0] = NO_SEAT
+        own = np.flatnonzero(to_act == 0)
+        streams = np.zeros(len(own), np.uint64)
+        agent_streams(self.batch.games, own, streams)
+        choices = act(
+            self.net,
+            self.observations[row, own],
+            self.legal[row, own],
+            self.counts[row, own],
+            streams,
+            np.zeros(len(own), np.uint64),
+            privileged=None if self.privileged is None else self.privileged[row, own],
+            folded=folded,
+        )
+        for kept, found in (
+            (self.actions, choices.actions),
+            (self.log_probs, choices.log_probs),
+            (self.values, choices.values),
+        ):
+            kept[row] = 0
+            kept[row, own] = found
+        self.teacher[row] = 0
+        actions = np.zeros(self.games, np.int64)
+        actions[own] = choices.actions
+        for number, opponent in enumerate(opponents, start=1):
+            rows = np.flatnonzero(to_act == number)
+            if len(rows):
+                actions[rows] = opponent.act(self.batch.view(rows))
+        self.seats[row, to_act > 0] = NO_SEAT
         return actions
 
     def _teach(
