@@ -67,6 +67,16 @@ COMMANDS: dict[str, CommandEntry] = {
         "train a best response against a frozen agent",
         "phase10 exploit aware",
     ),
+    "label": CommandEntry(
+        "phase10_training.labels:label_command",
+        "label decisions with the worth of every action, found by playouts",
+        "phase10 label --out runs/labels --decisions 1000000",
+    ),
+    "distill": CommandEntry(
+        "phase10_training.distill:distill_command",
+        "teach a policy what labels say",
+        "phase10 distill runs/labels --start-from runs/clone --out runs/distilled",
+    ),
     "export": CommandEntry(
         "phase10_training.export:export_command",
         "a policy as ONNX, in a folder with a model card",

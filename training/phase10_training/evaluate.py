@@ -116,6 +116,7 @@ def evaluate(
     confidence: float = 0.95,
     time_limit: float | None = None,
     threads: int = 1,
+    first_deal: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[EvaluationResult]:
     """Play an agent against copies of each opponent on paired deals and return one result an opponent.
@@ -134,6 +135,7 @@ def evaluate(
         confidence: coverage of the intervals.
         time_limit: seconds for one decision, or None.
         threads: worker threads of the engine.
+        first_deal: number of the first deal, to go on where an earlier evaluation of the same seed ended.
         progress: called with (games done, games in all).
 
     Raises:
@@ -162,7 +164,7 @@ def evaluate(
                 progress(before + games, total)
 
         one.seconds, one.decisions = 0.0, 0
-        parts = _play_deals([one, other], players, deals, seed, settings, tell)
+        parts = _play_deals([one, other], players, deals, seed, settings, tell, first_deal)
         results.append(_result(one, other, players, deals, parts, confidence))
     return results
 
@@ -174,13 +176,14 @@ def _play_deals(
     seed: int,
     settings: PlaySettings,
     progress: Callable[[int], None],
+    first_deal: int = 0,
 ) -> list[GameResults]:
     seatings = np.array(rotations((0, *[1] * (players - 1))))
     at_once = max(1, BLOCK_GAMES // len(seatings))
     parts = []
     for first in range(0, deals, at_once):
         count = min(at_once, deals - first)
-        seeds = np.repeat(deal_seeds(seed, first, count), len(seatings))
+        seeds = np.repeat(deal_seeds(seed, first_deal + first, count), len(seatings))
         before = first * len(seatings)
         parts.append(
             play_games(

@@ -117,6 +117,7 @@ class Learner:
         self.net = (net or make_network(settings)).to(device)
         self.teacher, self.fixed_opponents = teacher, list(opponents)
         self.snapshots: list[PolicyValueNet] = []
+        self.snapshots_at: list[int] = []  # decisions after which each was taken
         self.anchor: PolicyValueNet | None = None
         self._as_agent = as_agent
         self._folded_anchor: FoldedWeights | None = None
@@ -184,15 +185,17 @@ class Learner:
     def _take_snapshot(self, before: int) -> None:
         pool = self.settings.pool
         if pool.snapshots and before // pool.snapshot_every != self.decisions // pool.snapshot_every:
-            self.add_snapshot(self.net.state_dict())
+            self.add_snapshot(self.net.state_dict(), self.decisions)
 
-    def add_snapshot(self, weights: dict[str, torch.Tensor]) -> None:
-        """Add a copy of weights to the pool; the oldest snapshot leaves when it is full."""
+    def add_snapshot(self, weights: dict[str, torch.Tensor], taken_at: int) -> None:
+        """Add a copy of weights, taken after so many decisions, to the pool; when it is full the oldest leaves."""
         snapshot = make_network(self.settings)
         snapshot.load_state_dict(weights)
         self.snapshots.append(snapshot)
+        self.snapshots_at.append(taken_at)
         # Tables in play keep their numbers: a number then means the snapshot that has taken the place.
-        del self.snapshots[: len(self.snapshots) - self.settings.pool.snapshots]
+        surplus = len(self.snapshots) - self.settings.pool.snapshots
+        del self.snapshots[:surplus], self.snapshots_at[:surplus]
 
     def _move_anchor(self) -> None:
         """Let the anchor follow the policy slowly; it starts as a copy (the moving magnet of MMD)."""
@@ -304,7 +307,12 @@ class Learner:
                 assert theirs.grad is not None
                 ours.grad += theirs.grad
         norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.optimizer.max_grad_norm)
+        rate = 1.0 if schedule.imitating else self.settings.optimizer.policy_rate
+        before = [weight.detach().clone() for weight in self.net.policy_weights()] if rate < 1.0 else []
         self.optimizer.step()
+        with torch.no_grad():
+            for weight, old in zip(self.net.policy_weights(), before, strict=bool(before)):
+                weight.copy_(torch.lerp(old, weight, rate))
         return np.sum(found, axis=0), float(norm)
 
     def _explained_variance(self) -> float:

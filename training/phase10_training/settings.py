@@ -79,6 +79,8 @@ class OptimizerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         target_kl: the passes over a rollout end once the policy has moved this far.
         critic_warmup: decisions during which only the critic learns (after a warm start).
         anchor_rate: share of the way to the policy that the anchor goes each rollout (with `loss.anchor`).
+        policy_rate: share of each step that the policy's weights take in self-play, the critic's all of it: a
+            critic learns from quick steps, a policy that is good already loses more to their noise than it gains.
     """
 
     learning_rate: float = 7e-4
@@ -90,6 +92,7 @@ class OptimizerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     target_kl: float = 0.02
     critic_warmup: int = 0
     anchor_rate: float = 0.02
+    policy_rate: float = 1.0
 
 
 class CloneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,8 +137,10 @@ class EvaluationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         against: specs of the yardsticks.
         deals: of each evaluation during training.
         every: decisions between them, 0 = only at the end.
-        final_deals: of the evaluation at the end.
-        keep_best: keep the checkpoint with the best mean win share as `best`.
+        final_deals: of the evaluation at the end, which are other deals than those before.
+        keep_best: keep as `best` the policy that a sequential test found stronger than the best before it.
+        test_elo: how much stronger, in Elo: the test tells this from 0 with 5 % errors either way.
+        test_deals: most deals of such a test; undecided means that the former best stays.
     """
 
     against: tuple[str, ...] = ("random", "greedy")
@@ -143,6 +148,8 @@ class EvaluationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     every: int = 0
     final_deals: int = 512
     keep_best: bool = True
+    test_elo: float = 5.0
+    test_deals: int = 2000
 
 
 class CheckpointSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -204,6 +211,11 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "optimizer.anchor_rate must be above 0, at most 1",
                 optimizer.anchor_rate,
             ),
+            (
+                not 0 < optimizer.policy_rate <= 1,
+                "optimizer.policy_rate must be above 0, at most 1",
+                optimizer.policy_rate,
+            ),
             (self.checkpoint.every < 1, "checkpoint.every must be at least 1", self.checkpoint.every),
             (self.checkpoint.keep < 1, "checkpoint.keep must be at least 1", self.checkpoint.keep),
             (self.evaluation.deals < 2, "evaluation.deals must be at least 2", self.evaluation.deals),
@@ -211,6 +223,11 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 self.evaluation.final_deals < 2,
                 "evaluation.final_deals must be at least 2",
                 self.evaluation.final_deals,
+            ),
+            (
+                not self.evaluation.test_elo > 0,
+                "evaluation.test_elo must be above 0",
+                self.evaluation.test_elo,
             ),
             (self.pool.snapshots < 0, "pool.snapshots must be at least 0", self.pool.snapshots),
             (

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ from phase10_agents.neural.checkpoint import (
     save_step,
 )
 from phase10_agents.neural.networks import PolicyValueNet
+from phase10_env import Agent
 from phase10_env.equity import EquityModel, default_equity, shipped_equity
 from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import get_ruleset
@@ -38,8 +40,9 @@ from phase10_training.cli_support import DeviceOptions, Interrupted, JsonOption,
 from phase10_training.config import build_config, config_to_dict, load_config, parse_override
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
+from phase10_training.league import League
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
-from phase10_training.ppo import Learner
+from phase10_training.ppo import Learner, make_network
 from phase10_training.progress import TrainingProgress
 from phase10_training.settings import TrainingSettings
 from phase10_training.state_tree import flatten_state, restore_state
@@ -51,6 +54,8 @@ SETTINGS_FILE = "settings.json"
 EVALUATION_FILE = "evaluation.json"
 RESULT_FILE = "result.png"
 BEST_FOLDER = "best"
+INTERIM_SEED, FINAL_SEED = 1_000_003, 2_000_003
+"""Added to the run's seed for the deals of evaluations: policies are chosen on others than they are reported on."""
 _FIXED_ON_RESUME = ("environment", "network", "rollout", "seed", "clone", "start_from")
 
 
@@ -82,8 +87,6 @@ class TrainingRun:
         self.ruleset.check_players(environment.num_players)
         teacher = load_agent(settings.clone.agent) if settings.clone.agent else None
         opponents = [load_agent(spec) for spec in settings.pool.agents] if settings.pool.share > 0 else []
-        for spec in settings.evaluation.against:
-            load_agent(spec)
         checkpoint = load_checkpoint(folder) if resume else None
         self.equity = self._equity(checkpoint)
         if not resume and (folder / METRICS_FILE).exists():
@@ -96,7 +99,9 @@ class TrainingRun:
             settings = self.settings = msgspec.structs.replace(settings, network=net.settings)
         torch.set_num_threads(settings.torch_threads)
         self.learner = Learner(settings, net, teacher, opponents, self.equity, self._as_agent, device)
-        self.best = -1.0
+        self.league = League(settings.evaluation, environment.num_players, self._evaluate)
+        self._yardsticks = [load_agent(spec) for spec in settings.evaluation.against]
+        self._best: PolicyValueNet | None = None
         self._seconds = 0.0
         if checkpoint is not None:
             self._restore(checkpoint)
@@ -141,7 +146,6 @@ class TrainingRun:
                 "decisions": self.learner.decisions,
                 "iteration": self.learner.iteration,
                 "seconds": self._seconds,
-                "best": self.best,
             },
         }
 
@@ -154,19 +158,22 @@ class TrainingRun:
             tensors |= {f"worker{worker.number}.{k}": v for k, v in worker.state().items()}
         if self.learner.anchor is not None:
             tensors |= {f"anchor.{k}": v for k, v in self.learner.anchor.state_dict().items()}
+        if self._best is not None:
+            tensors |= {f"best.{k}": v for k, v in self._best.state_dict().items()}
         for number, snapshot in enumerate(self.learner.snapshots):
             tensors |= {f"snapshot{number}.{k}": v for k, v in snapshot.state_dict().items()}
         manifest = self._manifest() | {
             "optimizer": skeleton,
             "workers": len(self.learner.workers),
-            "snapshots": len(self.learner.snapshots),
+            "snapshots": self.learner.snapshots_at,
+            "league": self.league.state(),
         }
         return save_step(
             self.folder, self.learner.decisions, tensors, manifest, self.settings.checkpoint.keep
         )
 
     def save_policy(self, folder: Path) -> Path:
-        """Write the policy alone, enough to play it."""
+        """Write the present policy alone, enough to play it."""
         tensors = {f"policy.{k}": v for k, v in self.learner.net.state_dict().items()}
         return save_checkpoint(folder, tensors, self._manifest())
 
@@ -185,11 +192,16 @@ class TrainingRun:
                 worker.restore(checkpoint.group(f"worker{worker.number}"))  # type: ignore[arg-type]  # arrays
             if checkpoint.weights("anchor"):
                 learner.set_anchor(checkpoint.weights("anchor"))
-            for number in range(manifest["snapshots"]):
-                learner.add_snapshot(checkpoint.weights(f"snapshot{number}"))
+            for number, taken_at in enumerate(manifest["snapshots"]):
+                learner.add_snapshot(checkpoint.weights(f"snapshot{number}"), int(taken_at))
             counters = manifest["counters"]
             learner.decisions, learner.iteration = int(counters["decisions"]), int(counters["iteration"])
-            self.best, self._seconds = float(counters["best"]), float(counters["seconds"])
+            self._seconds = float(counters["seconds"])
+            if "league" in manifest:
+                self.league.restore(manifest["league"])
+            if checkpoint.weights("best"):
+                self._best = make_network(self.settings)
+                self._best.load_state_dict(checkpoint.weights("best"))
         except (KeyError, TypeError, ValueError, RuntimeError) as problem:
             raise CheckpointError(
                 f"{str(checkpoint.path)!r} is not a state of this training ({str(problem).splitlines()[0]}); "
@@ -223,7 +235,11 @@ class TrainingRun:
             where = self.save()
             progress.message(f"checkpoint: {where}")
             progress.message("evaluating ...")
-        results = self._evaluate(settings.evaluation.final_deals)
+        results = []
+        if self._yardsticks:
+            policy = self._as_agent(learner.net, self.title)
+            deals = settings.evaluation.final_deals
+            results = self._evaluate(policy, self._yardsticks, 0, deals, FINAL_SEED)
         _write(
             self.folder / EVALUATION_FILE,
             json.dumps([result.to_dict() for result in results], indent=1) + "\n",
@@ -254,30 +270,42 @@ class TrainingRun:
             self.save()
 
     def _interim_evaluation(self) -> dict[str, float]:
-        results = self._evaluate(self.settings.evaluation.deals)
-        mean = sum(result.win_share for result in results) / max(1, len(results))
-        if results and self.settings.evaluation.keep_best and mean > self.best:
-            self.best = mean
+        settings, learner = self.settings.evaluation, self.learner
+        if not self._yardsticks:
+            return {}
+        name = f"policy at {learner.decisions:,}"
+        best = self._as_agent(self._best, BEST_FOLDER) if self._best is not None else None
+        snapshots = {
+            f"snapshot at {at:,}": self._as_agent(net)
+            for at, net in zip(learner.snapshots_at, learner.snapshots, strict=True)
+        }
+        trial = self.league.judge(
+            self._as_agent(learner.net, self.title), name, best, self._yardsticks, snapshots
+        )
+        if trial.is_best and settings.keep_best:
+            self._best = make_network(self.settings)
+            self._best.load_state_dict(learner.net.state_dict())
             self.save_policy(self.folder / BEST_FOLDER)
-        found = {}
-        for result in results:
-            found[f"eval/win_share_{result.opponent}"] = result.win_share
-            found[f"eval/low_{result.opponent}"] = result.interval[0]
-            found[f"eval/high_{result.opponent}"] = result.interval[1]
-        return found
+        return trial.metrics() | self.league.metrics(name, [agent.name for agent in self._yardsticks])
 
-    def _evaluate(self, deals: int) -> list[EvaluationResult]:
+    def _evaluate(
+        self,
+        agent: Agent,
+        against: Sequence[Agent],
+        first_deal: int,
+        deals: int,
+        seed: int = INTERIM_SEED,
+    ) -> list[EvaluationResult]:
         """Play whole games from the first phase, the likeliest action each time."""
-        if not self.settings.evaluation.against:
-            return []
         return evaluate(
-            self._as_agent(self.learner.net, self.title),
-            self.settings.evaluation.against,
+            agent,
+            against,
             self.settings.environment.num_players,
             self.ruleset,
             deals,
-            seed=1_000_003 + self.settings.seed,
+            seed=seed + self.settings.seed,
             actions=self.settings.environment.actions,
+            first_deal=first_deal,
         )
 
 

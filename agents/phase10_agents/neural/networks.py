@@ -262,6 +262,12 @@ class PolicyValueNet(nn.Module):
             theirs.data = ours.data
         return twin
 
+    def policy_weights(self) -> list[torch.Tensor]:
+        """Return the weights that the policy depends on, as views: those of the actor, without the critic's."""
+        width = self.settings.actor[0]
+        shortcut = [] if self.shortcut_weight is None else [self.shortcut_weight]
+        return [self.input_weight[:, :width], self.input_bias[:width], *shortcut, *self.actor.parameters()]
+
     @property
     def device(self) -> torch.device:
         """The device that holds the weights."""

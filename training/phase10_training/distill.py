@@ -1,0 +1,333 @@
+"""Expert iteration, the learning half: improves a policy by what labels say (Anthony, Tian and Barber 2017).
+
+For a decision with legal actions a, label Q(a) and policy pi = softmax(logits / T), the loss is
+
+    ( - sum over a of pi(a) Q(a)  +  beta KL(start || pi) ) / SCALE
+
+with the policy at the start, frozen, as a tether: its optimum is the policy improved by exp(Q / beta). Every legal
+action teaches at every decision, so the gradient has far less noise than that of a game's outcome, and what noise
+the labels have averages out over like decisions. A hard imitation of the best label would learn that noise.
+
+What is reported is the *gain*: the mean label, on decisions held back from training, of the policy's likeliest
+action less that of the heuristic's. The labels' noise does not depend on the policy, so this is unbiased.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+import tyro
+
+from phase10_agents.neural.agent import policy_of
+from phase10_agents.neural.checkpoint import load_checkpoint, save_step
+from phase10_agents.neural.networks import PolicyValueNet
+from phase10_env.equity import default_equity
+from phase10_env.rules.ruleset import get_ruleset
+from phase10_training.cli_support import Interrupted, JsonOption
+from phase10_training.config import config_to_dict, load_config
+from phase10_training.errors import UsageError
+from phase10_training.labels import Labels, load_labels, shard_files
+from phase10_training.metrics import METRICS_FILE, MetricsLogger
+from phase10_training.ppo import make_network
+from phase10_training.progress import TrainingProgress
+from phase10_training.settings import TrainingSettings
+
+__all__ = ["DistillOptions", "Lesson", "distill", "distill_command", "gain_of_policy"]
+
+HELD_BACK = 0.04
+"""Share of the shards that is held back to measure the gain; one at least."""
+SCALE = 0.05
+"""Win equity that counts as one unit of loss: about the standard error of a label."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Hold how labels are taught.
+
+    Attributes:
+        epochs: passes over the labels.
+        temperature: T of the policy while it learns; above 1 unlikely actions are heard, too.
+        tether: beta, in win equity: an action twice as likely as at the start must have gained 0.7 beta.
+        minibatch: decisions in one gradient step.
+        learning_rate, final_learning_rate: linear between.
+        value: weight of the critic's squared error, in rewards.
+    """
+
+    epochs: int = 1
+    temperature: float = 2.0
+    tether: float = 0.0015
+    minibatch: int = 4096
+    learning_rate: float = 2e-4
+    final_learning_rate: float = 2e-5
+    value: float = 0.25
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be taught."""
+        for name in ("epochs", "temperature", "tether", "minibatch", "learning_rate", "final_learning_rate"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name} must be above 0, found {getattr(self, name)}.")
+        if self.value < 0:
+            raise UsageError(f"value must be at least 0, found {self.value}.")
+
+
+# ---- gain ---------------------------------------------------------------------------------------------------
+
+
+def _places(labels: Labels, actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.intp]:
+    """Return where each action stands in its list of legal actions, int64[n]."""
+    found: npt.NDArray[np.intp] = ((labels.legal_actions == actions[:, None]) & _legal(labels)).argmax(axis=1)
+    return found
+
+
+def _listed(net: PolicyValueNet, labels: Labels) -> npt.NDArray[np.float32]:
+    """Return float32[n, L], the network's logits of the legal actions in list order, -inf behind them."""
+    parts = []
+    for start in range(0, len(labels), 4096):
+        rows = slice(start, start + 4096)
+        logits, _ = net(torch.from_numpy(labels.observations[rows]))
+        parts.append(np.take_along_axis(logits.numpy(), labels.legal_actions[rows].astype(np.int64), 1))
+    found: npt.NDArray[np.float32] = np.where(_legal(labels), np.concatenate(parts), -np.inf).astype(
+        np.float32
+    )
+    return found
+
+
+def _legal(labels: Labels) -> npt.NDArray[np.bool_]:
+    return np.arange(labels.legal_actions.shape[1]) < labels.legal_counts[:, None]
+
+
+def gain_of_policy(net: PolicyValueNet, labels: Labels) -> tuple[float, float, float]:
+    """Return (mean gain of the likeliest action over the heuristic's, its standard error, share of agreement)."""
+    rows = np.arange(len(labels))
+    with torch.inference_mode():
+        mine = _listed(net, labels).argmax(axis=1)
+    theirs = _places(labels, labels.chosen)
+    gains = labels.values[rows, mine] - labels.values[rows, theirs]
+    return float(gains.mean()), float(gains.std() / np.sqrt(len(gains))), float((mine == theirs).mean())
+
+
+# ---- the lesson --------------------------------------------------------------------------------------------
+
+
+def distill(
+    net: PolicyValueNet,
+    labels: Labels,
+    held_back: Labels,
+    lesson: Lesson,
+    reward_scale: float = 5.0,
+    seed: int = 0,
+) -> Iterator[tuple[int, dict[str, float]]]:
+    """Teach a network; after each epoch yield (decisions seen, metrics)."""
+    optimizer = torch.optim.Adam(net.parameters(), lr=lesson.learning_rate, eps=1e-5)
+    with torch.inference_mode():
+        start = _listed(net, labels)
+    own = labels.values[np.arange(len(labels)), _places(labels, labels.chosen)]
+    gains = labels.values - own[:, None]
+    returns = (reward_scale * (own - labels.before)).astype(np.float32)
+    steps = max(1, len(labels) // lesson.minibatch)
+    for epoch in range(lesson.epochs):
+        order = np.random.default_rng([seed, epoch]).permutation(len(labels))
+        sums = np.zeros(3)
+        for step, rows in enumerate(np.array_split(order, steps)):
+            share = (epoch * steps + step) / (lesson.epochs * steps)
+            rate = lesson.learning_rate + share * (lesson.final_learning_rate - lesson.learning_rate)
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            longest = int(labels.legal_counts[rows].max())
+            logits, values = net(torch.from_numpy(labels.observations[rows]))
+            gain, distance = _improvement(
+                logits,
+                torch.from_numpy(labels.legal_actions[rows, :longest].astype(np.int64)),
+                torch.from_numpy(gains[rows, :longest]),
+                torch.from_numpy(start[rows, :longest]),
+                lesson.temperature,
+            )
+            error = torch.nn.functional.mse_loss(values, torch.from_numpy(returns[rows]))
+            loss = (lesson.tether * distance - gain) / SCALE + lesson.value * error
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            optimizer.step()
+            sums += float(gain.detach()), float(distance.detach()), float(error.detach())
+        gain_held, gain_error, agreement = gain_of_policy(net, held_back)
+        yield (
+            (epoch + 1) * len(labels),
+            {
+                "distill/expected_gain": sums[0] / steps,
+                "distill/kl_from_start": sums[1] / steps,
+                "distill/value_loss": sums[2] / steps,
+                "distill/gain": gain_held,
+                "distill/gain_error": gain_error,
+                "distill/same_as_heuristic": agreement,
+                "train/learning_rate": rate,
+            },
+        )
+
+
+def _improvement(
+    logits: torch.Tensor,
+    legal: torch.Tensor,
+    gains: torch.Tensor,
+    start: torch.Tensor,
+    temperature: float,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the mean expected gain of softmax(logits / T), and the mean KL(start || it).
+
+    Args:
+        logits: float32[n, A]; legal: int64[n, L]; gains, start: float32[n, L], start -inf behind the legal actions.
+    """
+    valid = start > -torch.inf
+    now = torch.gather(logits, 1, legal).masked_fill(~valid, -1e9)
+    log_now = torch.log_softmax(now / temperature, 1)
+    log_start = torch.log_softmax(start.masked_fill(~valid, -1e9) / temperature, 1)
+    gain = (log_now.exp() * gains * valid).sum(1).mean()
+    distance = (log_start.exp() * (log_start - log_now) * valid).sum(1).mean()
+    return gain, distance
+
+
+# ---- command -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DistillOptions:
+    """Teach a policy what labels say; the result is a run to play, to evaluate or to start a training from.
+
+    Example: phase10 distill runs/labels --start-from runs/clone --out runs/distilled
+    """
+
+    labels: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
+    """Folder made by `phase10 label`."""
+    out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
+    """Folder of the run."""
+    start_from: Annotated[str, tyro.conf.arg(metavar="PATH")] = ""
+    """Checkpoint or run whose policy is taught; a fresh network if not given."""
+    config: Annotated[str, tyro.conf.arg(metavar="NAME|FILE")] = "two-players"
+    """Configuration of the fresh network."""
+    epochs: Annotated[int, tyro.conf.arg(metavar="N")] = Lesson.epochs
+    """Passes over the labels."""
+    temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
+    """Of the policy while it learns."""
+    tether: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.tether
+    """Pull towards the policy at the start, in win equity."""
+    learning_rate: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.learning_rate
+    """Of the first step; it falls to a tenth."""
+    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Of the order of the labels."""
+    json: JsonOption = field(default_factory=JsonOption)
+
+
+def distill_command(options: DistillOptions) -> None:
+    """Run `phase10 distill`."""
+    lesson = Lesson(
+        options.epochs,
+        options.temperature,
+        options.tether,
+        learning_rate=options.learning_rate,
+        final_learning_rate=options.learning_rate / 10,
+    )
+    manifest, files = shard_files(options.labels)
+    if (options.out / METRICS_FILE).exists():
+        raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
+    settings, net, decisions = _pupil(options, manifest)
+    torch.set_num_threads(settings.torch_threads)
+    behind = max(1, round(HELD_BACK * len(files)))
+    if len(files) <= behind:
+        raise UsageError(
+            f"{str(options.labels)!r} holds {len(files)} shard, expected two at least; make more labels."
+        )
+    labels, held_back = load_labels(files[:-behind]), load_labels(files[-behind:])
+    metrics: dict[str, float] = {}
+    with (
+        MetricsLogger(options.out) as logger,
+        TrainingProgress(lesson.epochs * len(labels), 0, options.out.name) as progress,
+    ):
+        logger.add_config(config_to_dict(settings))
+        progress.message(f"run: {options.out}")
+        start, _, agreement = gain_of_policy(net, held_back)
+        logger.log(0, {"distill/gain": start, "distill/same_as_heuristic": agreement})
+        try:
+            for seen, metrics in distill(
+                net, labels, held_back, lesson, settings.environment.reward_scale, options.seed
+            ):
+                logger.log(seen, metrics)
+                progress.update(
+                    seen, {name: metrics[name] for name in ("distill/gain", "distill/kl_from_start")}
+                )
+                where = _save(options.out, settings, net, decisions, manifest, metrics)
+        except KeyboardInterrupt:
+            raise Interrupted(f"the policy of the last whole epoch is in {options.out}.") from None
+    result = {
+        "run": str(options.out),
+        "labels": len(labels),
+        "held_back": len(held_back),
+        "gain_before": start,
+    }
+    result |= {name.removeprefix("distill/"): value for name, value in metrics.items()}
+    if options.json.json:
+        sys.stdout.write(json.dumps(result, indent=1) + "\n")
+    else:
+        sys.stdout.write(
+            f"gain over the heuristic, in win equity a decision, on {len(held_back):,} labels held back: "
+            f"{start:+.5f} before, {metrics['distill/gain']:+.5f} ± {1.96 * metrics['distill/gain_error']:.5f} "
+            f"after\npolicy: {where}\n"
+        )
+
+
+def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingSettings, PolicyValueNet, int]:
+    """Return settings, network and decisions so far of the policy that is taught."""
+    if options.start_from:
+        checkpoint = load_checkpoint(options.start_from)
+        settings = msgspec.convert(checkpoint.manifest["config"], TrainingSettings)
+        net = policy_of(checkpoint)
+        decisions = int(checkpoint.manifest["counters"]["decisions"])
+        digest = checkpoint.manifest["layout_digest"]
+    else:
+        settings = load_config(TrainingSettings, options.config, [], "train")
+        net, decisions = make_network(settings), 0
+        digest = _layout_digest(settings)
+    if len(net.privileged_scale):
+        raise UsageError("a policy with an oracle critic cannot be distilled; labels hold no hidden state.")
+    if digest != manifest["layout_digest"]:
+        raise UsageError(
+            f"the policy reads observations of layout {digest}, the labels have {manifest['layout_digest']}; "
+            "label for its players and level."
+        )
+    return settings, net, decisions
+
+
+def _layout_digest(settings: TrainingSettings) -> str:
+    from phase10_env.observation import observation_layout
+
+    environment = settings.environment
+    return observation_layout(environment.num_players, environment.observation).digest
+
+
+def _save(
+    folder: Path,
+    settings: TrainingSettings,
+    net: PolicyValueNet,
+    decisions: int,
+    labels: dict[str, Any],
+    metrics: dict[str, float],
+) -> Path:
+    ruleset = get_ruleset(settings.environment.ruleset)
+    manifest = {
+        "ruleset_digest": ruleset.digest,
+        "layout_digest": labels["layout_digest"],
+        "equity_hash": default_equity(ruleset, settings.environment.num_players).hash,
+        "config": config_to_dict(settings),
+        "precision": net.precision,
+        "counters": {"decisions": decisions},
+        "distilled": {"labels": labels, "metrics": metrics},
+    }
+    tensors = {f"policy.{name}": value for name, value in net.state_dict().items()}
+    return save_step(folder, decisions, tensors, manifest, 1)
