@@ -14,7 +14,7 @@ drastically small rules: a handful of cards, hands of one to three, few turns. N
 | parameter | default | meaning |
 |---|---|---|
 | `players` | `2` | 2-6 |
-| `ruleset` | `official` | name of a preset, path of a TOML file, or the fields as JSON |
+| `ruleset` | `official` | name of a preset or path of a TOML file |
 | `actions` | `compact` | `compact` or `full` |
 | `episode` | `game` | `game` or `round` |
 | `reward` | `win` | `win`, `rank`, `points`, `equity`; rounds need one of the last two |
@@ -29,7 +29,6 @@ is the observation of the other environments, float32[D].
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from math import comb
 from typing import Any
@@ -43,7 +42,7 @@ from phase10_env.game_batch import GameBatch
 from phase10_env.observation import describe, observe
 from phase10_env.positions import set_deal, set_pile
 from phase10_env.rules.cards import KIND_TEXTS, KINDS
-from phase10_env.rules.ruleset import RuleSet, get_ruleset
+from phase10_env.rules.ruleset import get_ruleset
 from phase10_env.rules.state import GAME, MAX_HAND, MAX_PLAYERS, RUNNING
 from phase10_env.rules.table import NUM_ACTIONS
 
@@ -115,16 +114,6 @@ def hand_chances(left: npt.ArrayLike, hand: tuple[int, ...], size: int) -> list[
     return [(kind, weight / total) for kind, weight in weights.items() if weight]
 
 
-def _rules_of(text: str) -> RuleSet:
-    """Return the rules of the parameter `ruleset`."""
-    if text.lstrip().startswith("{"):
-        try:
-            return get_ruleset(json.loads(text))
-        except json.JSONDecodeError as problem:
-            raise ValueError(f"ruleset is neither a name, a path nor JSON ({problem})") from None
-    return get_ruleset(text)
-
-
 class Phase10Game(pyspiel.Game):  # type: ignore[misc]  # pyspiel is untyped here
     """The game as OpenSpiel knows it; `pyspiel.load_game("python_phase10")` makes it.
 
@@ -183,7 +172,7 @@ class _Table:
     """What all states of a game share: a batch of one game, on which each state takes its steps in turn."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        rules = _rules_of(str(params["ruleset"]))
+        rules = get_ruleset(str(params["ruleset"]))
         self.batch = GameBatch(
             num_games=1,
             num_players=int(params["players"]),

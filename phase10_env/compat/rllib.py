@@ -49,7 +49,8 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
         self._table = raw_env(**options)
         self.render_mode = self._table.render_mode
         self.possible_agents = list(self._table.possible_agents)
-        self.agents: list[str] = []
+        self.agents = list(self.possible_agents)  # RLlib looks the seats up here even when a game has ended
+        self._playing = False
         [vector] = {self._table.observation_spaces[agent]["observation"].shape for agent in self.possible_agents}
         self.observation_spaces = {
             agent: gymnasium.spaces.Dict(
@@ -66,7 +67,7 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
     def reset(self, *, seed: int | None = None, options: Dicts | None = None) -> tuple[Dicts, Dicts]:
         """Deal the next game, with a seed the first one of that seed; return the first seat's observation."""
         self._table.reset(seed, options)
-        self.agents = list(self.possible_agents)
+        self._playing = True
         acting = self._table.agent_selection
         return {acting: self._seen(acting)}, {acting: {}}
 
@@ -81,8 +82,8 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
             ValueError: no action of the seat to act, or after the end of the game.
         """
         table = self._table
-        if not self.agents:
-            raise ValueError("the game is over; call reset")
+        if not self._playing:
+            raise ValueError("no game is being played; call reset")
         acting = table.agent_selection
         if acting not in action_dict:
             raise ValueError(f"expected an action of {acting}, who is to act, found {sorted(action_dict)}")
@@ -113,7 +114,7 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
         for seen in observations.values():
             seen["action_mask"][:] = 0.0
         rewards = dict.fromkeys(self.agents, 0.0) | rewards
-        self.agents = []
+        self._playing = False
         ends = dict.fromkeys(everyone, terminated), dict.fromkeys(everyone, not terminated)
         return observations, rewards, *ends, infos
 

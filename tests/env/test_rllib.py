@@ -14,6 +14,7 @@ pytest.importorskip("ray", reason="needs the extra rllib")
 
 import torch
 from ray.rllib.core.columns import Columns
+from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 
 from phase10_agents.catalog import load_agent
 from phase10_agents.neural.checkpoint import load_checkpoint
@@ -116,6 +117,14 @@ def test_an_illegal_action_ends_the_game_at_the_cost_of_its_seat() -> None:
     assert terminateds["__all__"]
     with pytest.raises(ValueError, match="call reset"):
         env.step({agent: 0})
+
+
+@pytest.mark.parametrize("num_players", [2, 5])
+def test_rllib_accepts_the_environment(num_players: int) -> None:
+    for seed in range(3):
+        env = Phase10MultiAgentEnv({"num_players": num_players, "ruleset": QUICK})
+        env.action_spaces["player_0"].seed(seed)
+        check_multiagent_environments(env)
 
 
 def test_wrong_calls_are_refused_with_one_sentence() -> None:
