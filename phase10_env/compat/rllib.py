@@ -32,7 +32,7 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
     """One game for RLlib; its agents are the seats, `player_0` ... `player_{P-1}`.
 
     A step returns the observation of the next seat to act alone, and once the game is over the last observation
-    of every seat, whose mask is all zeros. Rewards reach every seat as soon as they are paid. An illegal action
+    of every seat, whose mask is all zeros. Each step gives every seat its reward, most of the time 0. An illegal action
     ends the game with -1 for its seat and 0 for the others, as in `phase10_v0.env`.
 
     Args:
@@ -91,7 +91,7 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
             table.step(action_dict[acting])
         except IllegalActionError:
             return self._broken_off(acting)
-        rewards = {agent: float(reward) for agent, reward in table.rewards.items() if reward}
+        rewards = {agent: float(reward) for agent, reward in table.rewards.items()}
         terminated, truncated = table.terminations[acting], table.truncations[acting]
         if terminated or truncated:
             return self._over(rewards, terminated, {agent: dict(info) for agent, info in table.infos.items()})
@@ -104,7 +104,8 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
         return {"action_mask": seen["action_mask"].astype(np.float32), "observations": seen["observation"]}
 
     def _broken_off(self, agent: str) -> tuple[Dicts, Dicts, Dicts, Dicts, Dicts]:
-        return self._over({agent: ILLEGAL_REWARD}, True, {each: {} for each in self.possible_agents})
+        rewards = {each: ILLEGAL_REWARD if each == agent else 0.0 for each in self.agents}
+        return self._over(rewards, True, {each: {} for each in self.agents})
 
     def _over(
         self, rewards: Dicts, terminated: bool, infos: Dicts
@@ -113,7 +114,6 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
         observations = {agent: self._seen(agent) for agent in self.agents}
         for seen in observations.values():
             seen["action_mask"][:] = 0.0
-        rewards = dict.fromkeys(self.agents, 0.0) | rewards
         self._playing = False
         ends = dict.fromkeys(everyone, terminated), dict.fromkeys(everyone, not terminated)
         return observations, rewards, *ends, infos

@@ -65,6 +65,7 @@ def play(env: Phase10MultiAgentEnv, seed: int) -> tuple[dict[str, float], list[t
         action = int(rng.choice(np.flatnonzero(seen["action_mask"])))
         moves.append((agent, action))
         step = env.step({agent: action})
+        assert set(step[1]) == set(env.possible_agents)
         for each, reward in step[1].items():
             returns[each] += reward
         if step[2]["__all__"] or step[3]["__all__"]:

@@ -36,11 +36,11 @@ try:
     import ray
     from ray.rllib.algorithms.ppo import PPO, PPOConfig
     from ray.rllib.core.columns import Columns
+    from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical
     from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
     from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
     from ray.rllib.core.rl_module.torch import TorchRLModule
-    from ray.rllib.models.torch.torch_distributions import TorchCategorical
 
     from phase10_env.compat.rllib import Phase10MultiAgentEnv
 except ImportError as problem:
@@ -392,7 +392,10 @@ def _learn(algorithm: PPO, settings: RLlibSettings, folder: Path, resume: bool) 
         try:
             while done < settings.total_decisions:
                 result = algorithm.train()
-                done += int(result["env_runners"]["num_env_steps_sampled"])
+                played = result.get("env_runners", {}).get("num_env_steps_sampled", 0)
+                if not played:
+                    raise RuntimeError("RLlib's runners have played nothing; Ray's logs say why.")
+                done += int(played)
                 iteration += 1
                 shown = _metrics_of(result)
                 metrics.log(done, shown)
