@@ -50,6 +50,7 @@ EQUITY = np.dtype(
     ],
     align=True,
 )
+"""The record type of a model, as kernels read it."""
 
 
 _ALWAYS = ("score_scale", "round_scale")

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-pyspiel = pytest.importorskip("pyspiel", reason="needs the extra openspiel")
+pytest.importorskip("pyspiel", reason="needs the extra openspiel")
 
+import pyspiel
 from open_spiel.python import policy as policies
-from open_spiel.python.algorithms import cfr, exploitability, expected_game_score
+from open_spiel.python.algorithms import cfr, expected_game_score, exploitability
 from open_spiel.python.observation import make_observation
 
 from phase10_env import Game, RuleSet
@@ -76,7 +77,9 @@ def test_a_saved_game_goes_on_alike() -> None:
     pyspiel.random_sim_test(load(SMALL), num_sims=3, serialize=True, verbose=False)
 
 
-@pytest.mark.parametrize(("episode", "reward"), [("game", "points"), ("round", "points"), ("round", "equity")])
+@pytest.mark.parametrize(
+    ("episode", "reward"), [("game", "points"), ("round", "points"), ("round", "equity")]
+)
 def test_every_reward_sums_to_zero_within_its_bounds(episode: str, reward: str) -> None:
     game = load(QUICK.replace(max_turns=60), episode=episode, reward=reward)
     rng = np.random.default_rng(5)
@@ -86,7 +89,7 @@ def test_every_reward_sums_to_zero_within_its_bounds(episode: str, reward: str) 
         play(state, rng)
         assert sum(state.returns()) == pytest.approx(0.0, abs=1e-6)
         assert all(game.min_utility() <= value <= game.max_utility() for value in state.returns())
-        assert state.history() and len(state.history()) <= game.max_game_length()
+        assert 0 < len(state.history()) <= game.max_history_length()
         paid += state.returns()
     assert any(paid)
 
@@ -119,7 +122,7 @@ def test_what_chance_deals_is_on_the_table() -> None:
         state.apply_action(int(rng.choice(actions, p=chances)))
     cards = [KIND_TEXTS[kind] for kind in state.history()]
     game = Game(ruleset=RuleSet(dealer=1))
-    left = Counter({text: count for text, count in zip(KIND_TEXTS, RuleSet().deck, strict=True)})
+    left = Counter(dict(zip(KIND_TEXTS, RuleSet().deck, strict=True)))
     left.subtract(cards)
     game.deal([" ".join(cards[:10]), " ".join(cards[10:20])], cards[20], " ".join(left.elements()))
     assert [state.action_to_string(action) for action in state.legal_actions()] == game.legal_actions()
@@ -130,7 +133,11 @@ def test_what_chance_deals_is_on_the_table() -> None:
 def test_draws_have_the_odds_of_the_cards_that_are_left_and_the_pile_turns_over() -> None:
     turned = 0
     for state in tree(load(TINY).new_initial_state()):
-        if state.is_chance_node() and state.record["status"][0] == 0 and "draw" in str(state).splitlines()[-1]:
+        if (
+            state.is_chance_node()
+            and state.record["status"][0] == 0
+            and "draw" in str(state).splitlines()[-1]
+        ):
             stock = Counter(state.record["stock"][0, : state.record["stock_size"][0]].tolist())
             total = sum(stock.values())
             assert dict(state.chance_outcomes()) == {kind: n / total for kind, n in stock.items()}

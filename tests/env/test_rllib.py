@@ -19,11 +19,11 @@ from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 from phase10_agents.catalog import load_agent
 from phase10_agents.neural.checkpoint import load_checkpoint
 from phase10_env import RuleSet, phase10_v0
-from phase10_env.compat.rllib import Phase10MultiAgentEnv
+from phase10_env.compat.rllib import POLICY, MaskedModule, Phase10MultiAgentEnv
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import evaluate
 from phase10_training.metrics import read_metrics
-from phase10_training.rllib import POLICY, MaskedPolicyModule, RLlibSettings, ppo_config, train_rllib
+from phase10_training.rllib import RLlibSettings, ppo_config, train_rllib
 
 # Ray leaves warnings of its own behind: files and sockets that it closes late, names that it will rename
 pytestmark = [
@@ -138,9 +138,8 @@ def test_wrong_calls_are_refused_with_one_sentence() -> None:
 
 
 def test_the_module_gives_illegal_actions_no_chance_and_reuses_its_values() -> None:
-    spec = ppo_config(TINY).rl_module_spec.rl_module_specs[POLICY]
-    module = spec.build()
-    assert isinstance(module, MaskedPolicyModule)
+    module = ppo_config(TINY).rl_module_spec.rl_module_specs[POLICY].build()
+    assert isinstance(module, MaskedModule)
     env = Phase10MultiAgentEnv({"ruleset": QUICK})
     [seen] = env.reset(seed=2)[0].values()
     batch = {Columns.OBS: {key: torch.from_numpy(value[None]) for key, value in seen.items()}}
@@ -195,7 +194,9 @@ def test_training_on_two_nodes_exports_an_agent_that_plays_legal_games(
     )
     assert again.illegal_actions == 0
 
-    more = RLlibSettings(**{name: getattr(TINY, name) for name in TINY.__struct_fields__} | {"total_decisions": 700})
+    more = RLlibSettings(
+        **{name: getattr(TINY, name) for name in TINY.__struct_fields__} | {"total_decisions": 700}
+    )
     train_rllib(more, folder, resume=True)
     assert [line["step"] for line in read_metrics(folder)][:2] == [line["step"] for line in lines]
     assert len(read_metrics(folder)) == 3

@@ -90,7 +90,6 @@ def test_tianshou_collects_whole_games_through_its_pettingzoo_wrapper() -> None:
     first = make()
     seats = [MARLRandomDiscreteMaskedOffPolicyAlgorithm(first.action_space) for _ in range(3)]
     together = MultiAgentOffPolicyAlgorithm(algorithms=seats, env=first)
-    np.random.seed(1)  # Tianshou's random policy draws from it
     kept = data.VectorReplayBuffer(20_000, 2)
     collector = data.Collector(together, DummyVectorEnv([make, make]), kept)
     result = collector.collect(n_episode=6, reset_before_collect=True)

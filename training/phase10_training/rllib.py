@@ -1,6 +1,6 @@
 """Trains by self-play with Ray RLlib's PPO, on one machine or a cluster, and exports to a checkpoint of this project.
 
-All seats share one policy, a `PolicyValueNet` inside an RLModule of the new API stack, so that what RLlib has
+All seats share one policy, a `PolicyValueNet` inside `phase10_env.compat.rllib.MaskedModule`, so that what RLlib has
 trained plays as `checkpoint:FOLDER`. A run folder holds `settings.json`, `metrics.jsonl`, `tensorboard/`,
 `rllib/` (RLlib's own checkpoint, for `--resume`), `checkpoints/` and `evaluation.json`. Needs the extra `rllib`.
 """
@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,43 +33,23 @@ from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 
-try:
-    import ray
-    from ray.rllib.algorithms.ppo import PPO, PPOConfig
-    from ray.rllib.core.columns import Columns
-    from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical
-    from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
-    from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
-    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-    from ray.rllib.core.rl_module.torch import TorchRLModule
-
-    from phase10_env.compat.rllib import Phase10MultiAgentEnv
-except ImportError as problem:
-    raise UsageError(
-        f"RLlib is needed and cannot be imported ({problem}); install it with pip install 'phase10-env[rllib]'."
-    ) from None
-
 if TYPE_CHECKING:
+    from ray.rllib.algorithms.ppo import PPO, PPOConfig
+
     from phase10_training.train import TrainOptions
 
 __all__ = [
-    "MaskedPolicyModule",
     "RLlibSettings",
     "export_rllib",
+    "policy_network",
     "ppo_config",
     "rllib_quickstart",
     "train_rllib",
 ]
 
-POLICY = "shared"
-"""Name of the one policy of all seats."""
-
 SETTINGS_FILE = "settings.json"
 EVALUATION_FILE = "evaluation.json"
 RLLIB_FOLDER = "rllib"
-
-_LEAST = -1e9
-"""Logit of an illegal action: no chance in a softmax, and finite, so that entropies stay numbers."""
 
 
 class RLlibSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,66 +111,32 @@ class RLlibSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return NetworkSettings(actor=self.actor, critic=self.critic, precision="fp32", input_layer="dense")
 
 
-# ---- the module --------------------------------------------------------------------------------------------
+def policy_network(num_players: int, network: dict[str, Any], seed: int) -> PolicyValueNet:
+    """Return the network that RLlib trains.
 
+    Args:
+        num_players: 2-6.
+        network: fields of `NetworkSettings`.
+        seed: of the initial weights.
 
-class MaskedPolicyModule(TorchRLModule, InferenceOnlyAPI, ValueFunctionAPI):  # type: ignore[misc]  # untyped
-    """An RLModule of the new API stack around a `PolicyValueNet`; illegal actions have no chance.
-
-    Reads `observations` uint8[n, D] and `action_mask` float32[n, 165] from the observation. Its `model_config`
-    names `num_players` and `network`, the fields of `NetworkSettings`.
+    >>> policy_network(2, {"actor": (16,), "critic": (16,)}, 1).settings.actor
+    (16,)
     """
-
-    def setup(self) -> None:
-        """Build the network."""
-        settings = msgspec.convert(self.model_config["network"], NetworkSettings)
-        layout = observation_layout(int(self.model_config["num_players"]))
-        seed = int(self.model_config.get("seed", 0))
-        self.net = PolicyValueNet(input_scale(layout, settings), settings, seed=seed)
-        self.action_dist_cls = TorchCategorical
-
-    def _masked(self, batch: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-        seen = batch[Columns.OBS]
-        logits, values = self.net(seen["observations"])
-        return logits.masked_fill(seen["action_mask"] <= 0, _LEAST), values
-
-    def _forward(self, batch: Mapping[str, Any], **_: Any) -> dict[str, torch.Tensor]:
-        return {Columns.ACTION_DIST_INPUTS: self._masked(batch)[0]}
-
-    def _forward_train(self, batch: Mapping[str, Any], **_: Any) -> dict[str, torch.Tensor]:
-        logits, values = self._masked(batch)
-        return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: values}
-
-    def compute_values(
-        self, batch: Mapping[str, Any], embeddings: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """Return values float32[n]; `embeddings` are the values that `forward_train` has computed already."""
-        return self._masked(batch)[1] if embeddings is None else embeddings
-
-    def get_non_inference_attributes(self) -> list[str]:
-        """Return nothing: runners hold the whole network."""
-        return []
-
-
-class _ScaledRewards(Phase10MultiAgentEnv):
-    """The environment with rewards times a factor, given as `reward_scale` beside its arguments."""
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        options = dict(config)
-        self._factor = float(options.pop("reward_scale"))
-        super().__init__(options)
-
-    def step(self, action_dict: Mapping[str, Any]) -> Any:
-        """Take a step; the rewards are scaled."""
-        observations, rewards, *others = super().step(action_dict)
-        return observations, {agent: self._factor * each for agent, each in rewards.items()}, *others
+    settings = msgspec.convert(network, NetworkSettings)
+    return PolicyValueNet(input_scale(observation_layout(num_players), settings), settings, seed=seed)
 
 
 def ppo_config(settings: RLlibSettings) -> PPOConfig:
     """Return RLlib's configuration of PPO by self-play with one shared policy.
 
     It may be changed further with RLlib's own methods before `build_algo()`.
+
+    Raises:
+        UsageError: the packages of the extra `rllib` are missing.
     """
+    _check_installed()
+    from phase10_env.compat.rllib import self_play_config
+
     options = {
         "num_players": settings.num_players,
         "ruleset": settings.rules.spec,
@@ -197,30 +144,20 @@ def ppo_config(settings: RLlibSettings) -> PPOConfig:
         "episode": settings.episode,
         "reward": settings.reward,
         "start": settings.start if settings.episode == "round" else "first",
+        "reward_scale": settings.reward_scale,
     }
-    probe = Phase10MultiAgentEnv(options)
-    first = probe.possible_agents[0]
-    module = RLModuleSpec(
-        module_class=MaskedPolicyModule,
-        observation_space=probe.observation_spaces[first],
-        action_space=probe.action_spaces[first],
-        model_config={
-            "num_players": settings.num_players,
-            "network": msgspec.to_builtins(settings.network),
-            "seed": settings.seed,
-        },
-    )
+    arguments = {
+        "num_players": settings.num_players,
+        "network": msgspec.to_builtins(settings.network),
+        "seed": settings.seed,
+    }
     return (
-        PPOConfig()
-        .environment(_ScaledRewards, env_config={**options, "reward_scale": settings.reward_scale})
-        .framework("torch")
+        self_play_config(options, policy_network, arguments)
         .env_runners(
             num_env_runners=settings.env_runners,
             num_envs_per_env_runner=settings.envs_per_runner,
             rollout_fragment_length="auto",
         )
-        .multi_agent(policies={POLICY}, policy_mapping_fn=_to_shared_policy)
-        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={POLICY: module}))
         .learners(num_learners=0)
         .training(
             lr=settings.learning_rate,
@@ -240,14 +177,22 @@ def ppo_config(settings: RLlibSettings) -> PPOConfig:
     )
 
 
-def _to_shared_policy(agent: Any, *_: Any, **__: Any) -> str:
-    return POLICY
+def _check_installed() -> None:
+    try:
+        import_module("ray.rllib")
+    except ImportError as problem:
+        raise UsageError(
+            f"this needs RLlib, which cannot be imported ({problem}); "
+            "install it with pip install 'phase10-env[rllib]'."
+        ) from None
 
 
 # ---- export ------------------------------------------------------------------------------------------------
 
 
-def export_rllib(algorithm: PPO, settings: RLlibSettings, folder: Path, decisions: int, seconds: float) -> Path:
+def export_rllib(
+    algorithm: PPO, settings: RLlibSettings, folder: Path, decisions: int, seconds: float
+) -> Path:
     """Write the policy of an algorithm as a checkpoint of this project into a run folder; return its folder.
 
     Args:
@@ -256,6 +201,8 @@ def export_rllib(algorithm: PPO, settings: RLlibSettings, folder: Path, decision
         folder: the run; the checkpoint goes to `checkpoints/`, and `checkpoint:FOLDER` plays it.
         decisions, seconds: spent on it so far, for the manifest.
     """
+    from phase10_env.compat.rllib import POLICY
+
     weights = algorithm.get_weights([POLICY])[POLICY]
     policy = {
         f"policy.{name.removeprefix('net.')}": torch.as_tensor(value)
@@ -292,6 +239,8 @@ _PLAYED = {"episode_len_mean": "rollout/ep_len_mean", "num_episodes": "rollout/e
 
 def _metrics_of(result: Mapping[str, Any]) -> dict[str, float]:
     """Return what RLlib measured, under the names of this project's own PPO."""
+    from phase10_env.compat.rllib import POLICY
+
     learned = result.get("learners", {}).get(POLICY, {})
     played = result.get("env_runners", {})
     found = {tag: float(learned[key]) for key, tag in _LEARNED.items() if key in learned}
@@ -303,6 +252,8 @@ def _metrics_of(result: Mapping[str, Any]) -> dict[str, float]:
 
 def _start_ray(address: str) -> bool:
     """Join or start a cluster; return False where there is one already, which stays when training ends."""
+    import ray
+
     if ray.is_initialized():
         return False
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
@@ -329,9 +280,13 @@ def train_rllib(settings: RLlibSettings, folder: Path, resume: bool = False) -> 
         resume: go on from RLlib's checkpoint in it.
 
     Raises:
-        UsageError: a folder that already holds a run, or none to resume; no cluster at `address`.
+        UsageError: RLlib is missing; a folder that already holds a run, or none to resume; no cluster at
+            `address`.
         Interrupted: Ctrl-C; the policy has been saved.
     """
+    _check_installed()
+    import ray
+
     saved = folder / RLLIB_FOLDER
     if not resume and (folder / METRICS_FILE).exists():
         raise UsageError(f"{str(folder)!r} already holds a run; go on with --resume or choose another --out.")
