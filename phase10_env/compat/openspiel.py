@@ -194,7 +194,8 @@ class _Table:
     def show(self, saved: bytes) -> np.void:
         """Put a game on the table and return its record, to read or to change."""
         self._bytes[:] = np.frombuffer(saved, np.uint8)  # whole: numpy copies records field by field
-        return self.batch.games[0]
+        game: np.void = self.batch.games[0]
+        return game
 
     def saved(self) -> bytes:
         """Return the game on the table as bytes, which states share without copying."""

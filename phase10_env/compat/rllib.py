@@ -66,14 +66,12 @@ class Phase10MultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # ray is untyp
         self.possible_agents = list(self._table.possible_agents)
         self.agents = list(self.possible_agents)  # RLlib looks the seats up here even when a game has ended
         self._playing = False
-        [vector] = {
-            self._table.observation_spaces[agent]["observation"].shape for agent in self.possible_agents
-        }
+        size = self._table._batch.layout.size
         self.observation_spaces = {
             agent: gymnasium.spaces.Dict(
                 {
                     "action_mask": gymnasium.spaces.Box(0.0, 1.0, (NUM_ACTIONS,), np.float32),
-                    "observations": gymnasium.spaces.Box(0, 255, vector, np.uint8),
+                    "observations": gymnasium.spaces.Box(0, 255, (size,), np.uint8),
                 }
             )
             for agent in self.possible_agents

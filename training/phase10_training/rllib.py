@@ -34,8 +34,6 @@ from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 
 if TYPE_CHECKING:
-    from ray.rllib.algorithms.ppo import PPO, PPOConfig
-
     from phase10_training.train import TrainOptions
 
 __all__ = [
@@ -126,8 +124,8 @@ def policy_network(num_players: int, network: dict[str, Any], seed: int) -> Poli
     return PolicyValueNet(input_scale(observation_layout(num_players), settings), settings, seed=seed)
 
 
-def ppo_config(settings: RLlibSettings) -> PPOConfig:
-    """Return RLlib's configuration of PPO by self-play with one shared policy.
+def ppo_config(settings: RLlibSettings) -> Any:
+    """Return RLlib's configuration of PPO, a `PPOConfig`, for self-play with one shared policy.
 
     It may be changed further with RLlib's own methods before `build_algo()`.
 
@@ -191,12 +189,12 @@ def _check_installed() -> None:
 
 
 def export_rllib(
-    algorithm: PPO, settings: RLlibSettings, folder: Path, decisions: int, seconds: float
+    algorithm: Any, settings: RLlibSettings, folder: Path, decisions: int, seconds: float
 ) -> Path:
     """Write the policy of an algorithm as a checkpoint of this project into a run folder; return its folder.
 
     Args:
-        algorithm: built from `ppo_config(settings)`.
+        algorithm: RLlib's PPO, built from `ppo_config(settings)`.
         settings: what was trained.
         folder: the run; the checkpoint goes to `checkpoints/`, and `checkpoint:FOLDER` plays it.
         decisions, seconds: spent on it so far, for the manifest.
@@ -321,7 +319,7 @@ def train_rllib(settings: RLlibSettings, folder: Path, resume: bool = False) -> 
     return results
 
 
-def _learn(algorithm: PPO, settings: RLlibSettings, folder: Path, resume: bool) -> Path:
+def _learn(algorithm: Any, settings: RLlibSettings, folder: Path, resume: bool) -> Path:
     saved = (folder / RLLIB_FOLDER).resolve()
     done, before, iteration = 0, 0.0, 0
     if resume:
