@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -85,5 +87,12 @@ def __getattr__(name: str) -> Any:
     if name == "phase10_v0":
         return import_module("phase10_env.phase10_v0")
     if name in _HOMES:
-        return getattr(import_module(f"phase10_env.{_HOMES[name]}"), name)
+        value = globals()[name] = getattr(import_module(f"phase10_env.{_HOMES[name]}"), name)
+        return value
     raise AttributeError(f"module 'phase10_env' has no attribute {name!r}")
+
+
+if "pdoc" in sys.modules:  # it reads the module's dictionary, and lists the modules that __all__ names
+    for _name in __all__:
+        __getattr__(_name)
+    __all__ += [_found.name for _found in iter_modules(__path__) if _found.name not in __all__]

@@ -18,6 +18,7 @@ from phase10_env.rules.state import DRAW, GAME, PLAY, RUNNING
 __all__ = ["Record", "apply_action", "count_sequences", "legal_indices", "reason_against", "settle", "start"]
 
 Record = npt.NDArray[np.void]
+"""One game: an array of shape (1,) and dtype `GAME`."""
 
 UNINTERRUPTED_DEPTH = 3
 """Deeper counts come back to Python now and then, so that Ctrl-C stops them."""

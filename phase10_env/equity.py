@@ -50,6 +50,7 @@ EQUITY = np.dtype(
     ],
     align=True,
 )
+"""The record type of a model, as kernels read it."""
 
 
 _ALWAYS = ("score_scale", "round_scale")
@@ -106,6 +107,14 @@ class EquityModel:
             packed[name] = number
         packed.flags.writeable = False
         object.__setattr__(self, "record", packed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "record"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()  # a copied record would be writable
 
     @property
     def hash(self) -> str:

@@ -76,6 +76,7 @@ class Result(NamedTuple):
 
 
 Event = Deal | Decision | LostTurn | Reshuffle | Score | Result
+"""Anything that happens in a game."""
 
 
 def deal_of(games: Record) -> Deal:

@@ -52,6 +52,7 @@ HAND_FIELDS: list[Any] = [
     ("mixed", np.int64),  # kinds that matter to phases without numbers of their own to reckon with
     ("distance", np.int64),  # cards missing for the nearest phase
 ]
+"""What is worked out about one hand; other records may hold these fields too."""
 HAND_SCRATCH = np.dtype(
     [
         *HAND_FIELDS,
@@ -76,6 +77,7 @@ def new_hand_scratch() -> npt.NDArray[np.void]:
 
 
 ALL_ASKED = 0x1FFF
+"""Bit set that asks for the gains of all numbers and of the Wild."""
 _WILD_ASKED = 1 << 12
 _SLACK = 1  # targets so many cards behind the nearest still count
 _SPARE_OUTS = 0.3  # stands for the outs of a number none of which is left

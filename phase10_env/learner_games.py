@@ -35,6 +35,7 @@ AGENT_GROUP = "phase10_env.agents"
 """Entry point group under which packages offer a function from specification to agent."""
 
 Opponents = str | Agent | Sequence[str | Agent]
+"""Who sits at the other seats: one agent or spec for all, or one for each place to the left."""
 
 
 class LearnerOptions(TypedDict, total=False):

@@ -11,6 +11,7 @@ from phase10_env.rules.state import MELDS, RECENT
 __all__ = ["NOBODY", "known_like", "near_ends", "receiver_of", "spurned", "table_fits"]
 
 NOBODY = -1
+"""Stands for a seat where none can take the next discard."""
 
 
 @kernel

@@ -25,6 +25,7 @@ VALUE_FIELDS = {SET: "number", RUN: "low", COLOUR_GROUP: "colour"}
 """What the value of a meld is called, by its kind."""
 
 MEMORY_FIELDS = ("known", "discards", "refused", "reshuffles", "no_draw", "episode")
+"""Fields of a position about what happened before it; all may be left out."""
 
 LARGEST_COUNT = 1_000_000_000
 LARGEST_ROUND = 30_000

@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 ACTION_MODES = ("full", "compact")
+"""The modes of action by number: every lay-down spelled card by card, or the canonical one."""
 
 
 class PositionError(ValueError):

@@ -17,6 +17,7 @@ from phase10_env.rules.ruleset import PRESETS, RuleSet
 __all__ = ["UNFINISHED", "format_record"]
 
 UNFINISHED = "unfinished"
+"""Stands in a record for the result of a game that is not over."""
 
 
 def format_record(

@@ -18,6 +18,7 @@ from phase10_env.rules.state import TERMINATED, TRUNCATED
 __all__ = ["REWARDS", "write_rewards"]
 
 REWARDS = ("win", "rank", "points", "equity")
+"""The rewards by name, in the order of the numbers that kernels use."""
 WIN, RANK, POINTS, EQUITY_CHANGE = 0, 1, 2, 3
 
 

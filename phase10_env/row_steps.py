@@ -13,8 +13,14 @@ __all__ = ["CUT", "ENDED", "ILLEGAL", "REWARDED", "SEAT", "step_row", "step_rows
 
 ILLEGAL = -1
 """Result of a step that the rules forbid; nothing has changed."""
-SEAT, REWARDED, ENDED, CUT = 7, 8, 16, 32
-"""Parts of any other result: the seat to act (mask); paid, over, over because cut off (bits)."""
+SEAT = 7
+"""Mask of any other result: the seat to act."""
+REWARDED = 8
+"""Bit of a result: rewards were paid."""
+ENDED = 16
+"""Bit of a result: the episode is over."""
+CUT = 32
+"""Bit of a result: the episode is over because it was cut off."""
 
 
 @kernel

@@ -39,7 +39,6 @@ def step_game(  # type: ignore[no-untyped-def]
 def step_arguments(batch: GameBatch) -> tuple[Any, ...]:
     """Return what `step_row` and its like get from a batch, up to and including `full`."""
     fields = batch.layout.fields
-    batch.equity.record.flags.writeable = False  # copies are writable, which to Numba is another type
     return (
         batch.games,
         batch.ruleset.record,

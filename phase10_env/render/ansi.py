@@ -16,6 +16,7 @@ from phase10_env.rules.ruleset import RuleSet
 __all__ = ["WIDTH", "draw_ansi", "format_cards", "plain", "render_ansi"]
 
 WIDTH = 80
+"""Columns of the text, at most."""
 _INDENT = 10
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

@@ -78,6 +78,7 @@ class Text:
 
 
 Shape = Rectangle | Circle | Polygon | Line | Text
+"""Anything that a scene draws."""
 
 
 @dataclass

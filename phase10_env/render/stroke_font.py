@@ -12,8 +12,10 @@ from functools import cache
 __all__ = ["BASELINE", "Stroke", "advance", "strokes"]
 
 Stroke = tuple[tuple[float, float], ...]
+"""A line through points (x, y), in units of the font."""
 
 BASELINE = 6
+"""Units from the top of a letter to its foot."""
 _SPACE = 2.2
 _GAP = 1.7
 

@@ -36,6 +36,7 @@ __all__ = [
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 Command = Callable[[], int | None]
+"""Does the work of a command; returns an exit code, or None for 0."""
 
 
 # ---------------------------------------------------------------- options

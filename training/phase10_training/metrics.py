@@ -20,6 +20,7 @@ from phase10_training.errors import UsageError
 __all__ = ["METRICS_FILE", "MetricsLogger", "RunExistsError", "read_metrics"]
 
 METRICS_FILE = "metrics.jsonl"
+"""The file of a run that has one line for each step that was logged."""
 TENSORBOARD_FOLDER = "tensorboard"
 
 

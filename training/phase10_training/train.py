@@ -483,6 +483,11 @@ def train_command(options: TrainOptions) -> int | None:
         from phase10_training.sb3 import sb3_quickstart
 
         return sb3_quickstart(options)
+    if options.config == "rllib-quickstart":
+        from phase10_training.rllib import rllib_quickstart
+
+        rllib_quickstart(options, options.output.out or fresh_folder(options.config))
+        return None
     run, results = train(options)
     picture = draw_result(run.folder, results, run.folder / RESULT_FILE, title=run.title)
     if options.json.json:

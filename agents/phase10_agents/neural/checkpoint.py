@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 FORMAT_VERSION = 1
+"""Of checkpoint folders; other formats are refused."""
 TENSOR_FILE = "tensors.safetensors"
 MANIFEST_FILE = "manifest.json"
 LATEST_FILE = "latest"
@@ -44,6 +45,7 @@ REQUIRED_KEYS = ("ruleset_digest", "layout_digest", "equity_hash", "config", "co
 _OWN_KEYS = ("format", "tensors_sha256", "arrays", "libraries", "python", "manifest_sha256")
 
 Tensors = dict[str, torch.Tensor | np.ndarray[Any, Any]]
+"""What a checkpoint holds, by name."""
 
 
 class CheckpointError(ValueError):
