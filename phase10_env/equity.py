@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -295,8 +296,8 @@ def _strength_of(game, rules, equity, seat):  # type: ignore[no-untyped-def]
     for other in range(game.num_players):
         if other != seat:
             between = abs(done - phases_completed(game, rules, other))
-            ahead = np.tanh((game.score[seat] - game.score[other]) / scale)
-            points += np.exp(-equity.score_near * between) * ahead / (game.num_players - 1)
+            ahead = math.tanh((game.score[seat] - game.score[other]) / scale)
+            points += math.exp(-equity.score_near * between) * ahead / (game.num_players - 1)
     return equity.strength[done] - equity.lag * (leader - done) ** 2 - equity.score_weight * points
 
 
@@ -308,7 +309,7 @@ def _soft_shares(game, rules, equity, out):  # type: ignore[no-untyped-def]
         best = max(best, out[seat])
     total = 0.0
     for seat in range(game.num_players):
-        out[seat] = np.exp(out[seat] - best)
+        out[seat] = math.exp(out[seat] - best)
         total += out[seat]
     for seat in range(game.num_players):
         out[seat] /= total

@@ -240,7 +240,8 @@ class LearnerGames:
         self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
         inside = (actions >= 0) & (actions < self.batch.action_masks.shape[1])
-        return inside & self.batch.action_masks[rows, np.where(inside, actions, 0)]
+        legal: npt.NDArray[np.bool_] = inside & self.batch.action_masks[rows, np.where(inside, actions, 0)]
+        return legal
 
     def _refusal(self, row: int, action: int, name: str = "") -> IllegalActionError:
         reason = REASONS[explain_row(self.batch.games, self.batch.ruleset.record, row, action)][1]

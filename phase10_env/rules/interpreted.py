@@ -65,6 +65,7 @@ class _Record:
 
 def _plain(value: Any) -> Any:
     """Return what a kernel sees of a value."""
+    value = getattr(getattr(value, "_item", value), "_ary", value)  # an array of Numba's CUDA simulator
     if isinstance(value, np.ndarray):
         return _Array(value)
     if isinstance(value, np.void):

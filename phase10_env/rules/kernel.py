@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba import types
 
 from phase10_env.rules.interpreted import interpreted
 
@@ -34,7 +35,7 @@ _IMPORT = re.compile(
 )
 
 KERNELS: list[Any] = []
-"""Every compiled function, in order of definition (tests assert one signature for each)."""
+"""Every compiled function, in order of definition: for Python, then for other kernels."""
 
 _announced = False
 
@@ -125,33 +126,60 @@ def kernel(function: _Function) -> _Function:
     Returns:
         The Numba dispatcher, or under `NUMBA_DISABLE_JIT=1` the function as plain Python.
     """
-    return _made(function, inline=False)
+    if numba.config.DISABLE_JIT:
+        made: Any = interpreted(function)
+        KERNELS.append(made)
+    else:
+        made = _compiled(function)
+    return made  # type: ignore[no-any-return]  # a dispatcher is called as its function is
 
 
 def inlined_kernel(function: _Function) -> _Function:
-    """Compile as `kernel` does, as a part of every caller.
+    """Make a function a part of every kernel that calls it; Python cannot call it.
 
     For steps of a loop over rows: each array is passed as seven to ten numbers, and a dozen of arrays through
-    memory, several times a decision.
+    memory, several times a decision. Nothing is compiled for the function alone.
     """
-    return _made(function, inline=True)
+    if numba.config.DISABLE_JIT:
+        return interpreted(function)  # type: ignore[return-value]
+    return numba.njit(inline="always", **_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
-def _made(function: _Function, inline: bool) -> _Function:
-    made = interpreted(function) if numba.config.DISABLE_JIT else _compiled(function, inline)
-    KERNELS.append(made)
-    return made  # type: ignore[return-value]  # a dispatcher is called as its function is
+# _nrt=False: callers keep the arrays alive, and counting references to each view of a row costs an atomic
+# operation, some forty a decision. It also makes allocation in a kernel an error.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
-def _compiled(function: _Function, inline: bool) -> Any:  # pragma: no cover - coverage is taken without it
-    """Return the Numba dispatcher of a function."""
+def _compiled(function: _Function) -> Any:  # pragma: no cover - coverage is taken without it
+    """Return the dispatcher for calls from Python; kernels that call the function get one beside it.
+
+    Numba compiles every kernel down to machine code, with all that it calls and with the entries from Python
+    and C. Inside another kernel these entries are never used, and a function need not be compiled again for
+    each width of a number: without both, the first use takes half the time.
+    """
+    inside = _dispatcher(function, "inside", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    outside = _dispatcher(function, "")
+    outside.get_call_template = lambda arguments, named: inside.get_call_template(
+        tuple(_widened(argument) for argument in arguments), named
+    )
+    outside.get_overload = inside.get_overload
+    KERNELS.extend((outside, inside))
+    return outside
+
+
+def _dispatcher(function: _Function, folder: str, **options: bool) -> Any:  # pragma: no cover - likewise
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__))
+    numba.config.CACHE_DIR = str(cache_root() / source_digest(function.__module__) / folder)
     try:
-        # _nrt=False: callers keep the arrays alive, and counting references to each view of a row costs an
-        # atomic operation, some forty a decision. It also makes allocation in a kernel an error.
         # forceinline is always said: what is left open, the functions a kernel calls take over from it.
-        options = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": inline}
-        return numba.njit(**options)(function)
+        return numba.njit(cache=True, forceinline=False, **options, **_OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = previous
+
+
+def _widened(argument: Any) -> Any:  # pragma: no cover - likewise
+    """Return the type in which a kernel receives a number from another one: 64 bits, whatever its width was."""
+    kind = types.unliteral(argument)
+    if isinstance(kind, types.Integer) and (kind.signed or kind.bitwidth < 64):
+        return types.int64
+    return kind

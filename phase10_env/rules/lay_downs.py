@@ -383,15 +383,16 @@ def _open_naturals(game, rules, value0, value1, lowest):  # type: ignore[no-unty
         if lowest == _LOWEST_TEN:
             numbers &= _TENS
         return plain_naturals(kind0, size0, value0, kind1, size1, value1, numbers)
+    free = game.free[:]  # an array of the same type as a hand: what takes either is compiled once
     if placed0 < size0:
         value = value0 + placed0 if kind0 == RUN else value0
         return most_naturals(
-            game.free, lowest, kind0, value, size0 - placed0, _floor(game, 0), kind1, value1, size1
+            free, lowest, kind0, value, size0 - placed0, _floor(game, 0), kind1, value1, size1
         )
     if kind1 == NO_GROUP:
         return 0
     value = value1 + placed1 if kind1 == RUN else value1
-    return most_naturals(game.free, lowest, kind1, value, size1 - placed1, _floor(game, 1), NO_GROUP, 0, 0)
+    return most_naturals(free, lowest, kind1, value, size1 - placed1, _floor(game, 1), NO_GROUP, 0, 0)
 
 
 @kernel
@@ -409,12 +410,13 @@ def _finishes(game, rules, value0, value1):  # type: ignore[no-untyped-def]
         return False
     if placed0 + placed1 == 0 and kind0 != COLOUR_GROUP and kind1 != COLOUR_GROUP:
         return _plain_naturals_allow(rules, kind0, size0, value0, kind1, size1, value1, game.free_numbers)
+    free = game.free[:]  # likewise
     has0 = _has_natural(game, 0)
     has1 = _has_natural(game, 1)
     if placed0 < size0:
         value = value0 + placed0 if kind0 == RUN else value0
         return _naturals_allow(
-            rules, game.free, kind0, value, size0 - placed0, _floor(game, 0), has0, kind1, value1, size1, has0
+            rules, free, kind0, value, size0 - placed0, _floor(game, 0), has0, kind1, value1, size1, has0
         )
     if rules.naturals == NATURALS_GROUP and not has0:
         return False
@@ -423,7 +425,7 @@ def _finishes(game, rules, value0, value1):  # type: ignore[no-untyped-def]
     value = value1 + placed1 if kind1 == RUN else value1
     return _naturals_allow(
         rules,
-        game.free,
+        free,
         kind1,
         value,
         size1 - placed1,

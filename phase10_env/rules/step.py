@@ -17,7 +17,7 @@ from phase10_env.rules.deal import (
     remove_card,
     take_from_pile,
 )
-from phase10_env.rules.kernel import kernel
+from phase10_env.rules.kernel import inlined_kernel, kernel
 from phase10_env.rules.lay_downs import (
     build_children,
     finish_canonically,
@@ -144,7 +144,7 @@ def _end_round(game, rules, out_seat):  # type: ignore[no-untyped-def]
         begin_round(game, rules)
 
 
-@kernel
+@inlined_kernel
 def _after_cards_left(game, rules):  # type: ignore[no-untyped-def]
     """End the round if the hand is empty (R28), else let the seat play on."""
     if game.hand_sizes[game.to_act] == 0:
@@ -271,7 +271,7 @@ def _skip(game, rules, distance):  # type: ignore[no-untyped-def]
     _finish_turn(game, rules)
 
 
-@kernel
+@inlined_kernel
 def _finish_turn(game, rules):  # type: ignore[no-untyped-def]
     if game.hand_sizes[game.to_act] == 0:
         _end_round(game, rules, game.to_act)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import threading
+from threading import Event
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from phase10_env import GameBatch, IllegalActionError, RuleSet
+from phase10_env.cpu_rows import CpuRows, _cut
 from phase10_env.game_batch import MAX_LEGAL, game_seeds
 from phase10_env.rules.state import TERMINATED, TRUNCATED
 
@@ -47,12 +53,77 @@ def test_a_batch_of_n_equals_n_batches_of_one(players: int) -> None:
 
 
 def test_threads_change_nothing() -> None:
-    one, two = (GameBatch(37, 4, QUICK, seed=5, threads=threads) for threads in (1, 2))
-    for batch in (one, two):
+    one, two, three = (GameBatch(137, 4, QUICK, seed=5, threads=threads) for threads in (1, 2, 3))
+    ended = set()
+    for batch in (one, two, three):
         play(batch, 120)
-    assert (one.games == two.games).all()
-    assert (one.observations == two.observations).all()
-    assert (one.rewards == two.rewards).all()
+        ended.add(batch.play_random(50))
+    assert len(ended) == 1
+    for batch in (two, three):
+        assert (one.games == batch.games).all()
+        assert (one.observations == batch.observations).all()
+        assert (one.rewards == batch.rewards).all()
+
+
+def test_rows_are_cut_into_blocks_that_meet() -> None:
+    for rows in (1, 31, 33, 1024, 5000):
+        for threads in (1, 2, 7):
+            blocks = _cut(rows, threads)
+            assert [first for first, _ in blocks[1:]] == [last for _, last in blocks[:-1]]
+            assert (blocks[0][0], blocks[-1][1]) == (0, rows)
+
+
+def test_nobody_waits_for_a_helper_that_gets_no_processor() -> None:
+    never = Event()
+    rows = CpuRows(1000, threads=2)
+    assert rows._pool is not None
+    rows._pool.submit(never.wait)  # the one helper is kept away
+    done: list[tuple[int, int]] = []
+    assert rows._over_rows(lambda first, last: done.append((first, last)) or last - first, ()) == 1000
+    assert done == _cut(1000, 2)
+    never.set()
+
+
+def test_what_fails_in_a_helper_fails_in_the_caller() -> None:
+    caller = threading.get_ident()
+    helped = Event()
+
+    def fail(first: int, last: int) -> int:
+        if threading.get_ident() != caller:
+            helped.set()
+            raise ZeroDivisionError("in the helper")
+        assert helped.wait(60)
+        return 0
+
+    with pytest.raises(ZeroDivisionError, match="in the helper"):
+        CpuRows(1000, threads=2)._over_rows(fail, ())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"device": "tpu"}, "device must be one of cpu, cuda, found 'tpu'"),
+        (
+            {"device": "cuda", "threads": 2},
+            "threads are for device='cpu'; with 'cuda' leave them out, found 2",
+        ),
+        (
+            {"device": "cuda", "observation": "candidates"},
+            "observation 'candidates' needs device='cpu'; with 'cuda' use 'full' or 'basic'",
+        ),
+        (
+            {"device": "cuda"},
+            "device='cuda' needs numba-cuda, found none; install it with pip install 'phase10-env[cuda]' or use "
+            "device='cpu'",
+        ),
+    ],
+)
+def test_a_device_that_cannot_be_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str
+) -> None:
+    monkeypatch.setattr("phase10_env.game_batch.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=re.escape(message) + "$"):
+        GameBatch(2, **options)
 
 
 def test_random_play_inside_equals_steps_from_outside() -> None:

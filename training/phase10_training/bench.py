@@ -19,6 +19,7 @@ import tyro
 from phase10_training.bench_items import (
     bytes_a_game,
     engine_items,
+    gpu_items,
     measure,
     peer_items,
     python_items,
@@ -122,6 +123,7 @@ def bench(settings: BenchSettings, peers: bool = False) -> dict[str, Any]:
     compiled, stepped = [], []
     for players in settings.players:
         compiled += engine_items(settings.games, players, rules, settings.decisions)
+        compiled += gpu_items(settings.games, players, rules, settings.decisions)
         stepped += python_items(players, rules, settings.python_decisions)
     others = peer_items(settings.python_decisions) if peers else []
     if peers and not others:

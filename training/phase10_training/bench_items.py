@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
     "Rate",
     "bytes_a_game",
     "engine_items",
+    "gpu_items",
     "measure",
     "peer_items",
     "python_items",
@@ -125,6 +127,19 @@ def engine_items(games: int, players: int, rules: RuleSet, decisions: int) -> li
     done = games * decisions
     shares = {"aware playouts": games * max(1, decisions // 8)}
     return [Item(name, players, shares.get(name, done), call) for name, call in calls.items()]
+
+
+def gpu_items(games: int, players: int, rules: RuleSet, decisions: int) -> list[Item]:
+    """Return the batch on a GPU, or nothing where there is none (or no numba-cuda)."""
+    if find_spec("numba_cuda") is None:
+        return []
+    from numba import cuda
+
+    if not cuda.is_available():
+        return []
+    batch = GameBatch(games, players, rules, device="cuda")
+    name = "batch, full observation, GPU"
+    return [Item(name, players, games * decisions, lambda: batch.play_random(decisions))]
 
 
 # ---- Python loops ------------------------------------------------------------------------------------------
