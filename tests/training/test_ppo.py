@@ -103,6 +103,25 @@ def test_the_critic_alone_leaves_the_policy_as_it_is() -> None:
     assert not torch.allclose(values, valued)
 
 
+def test_the_policy_rate_shortens_the_steps_of_the_policy_and_of_nothing_else() -> None:
+    def moves(rate: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        rollout = {"games": 8, "steps": 16, "workers": 1}
+        learner = Learner(
+            tiny_settings(rollout=rollout, optimizer={"policy_rate": rate, "epochs": 1, "minibatch": 4096})
+        )
+        width = learner.net.settings.actor[0]
+        before = learner.net.input_weight.detach().numpy().copy()
+        learner.iterate()
+        learner.close()
+        moved = learner.net.input_weight.detach().numpy() - before
+        return moved[:, :width], moved[:, width:]
+
+    (policy, critic), (whole_policy, whole_critic) = moves(0.25), moves(1.0)
+    assert np.abs(whole_policy).max() > 0
+    np.testing.assert_allclose(policy, 0.25 * whole_policy, rtol=1e-3, atol=1e-7)
+    np.testing.assert_array_equal(critic, whole_critic)
+
+
 def test_a_small_kl_limit_ends_the_passes_early() -> None:
     def updates(target: float) -> float:
         learner = Learner(tiny_settings(optimizer={"epochs": 4, "target_kl": target, "learning_rate": 1e-2}))

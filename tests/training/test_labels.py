@@ -1,0 +1,157 @@
+"""Labels tell what each action is worth, shards depend on their number alone, and lessons follow the labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale
+from phase10_env.observation import observation_layout
+from phase10_env.rules import table
+from phase10_training.cli import main
+from phase10_training.distill import Lesson, distill, gain_of_policy
+from phase10_training.errors import UsageError
+from phase10_training.labels import Labels, LabelSettings, load_labels, make_labels, make_shard, shard_files
+
+SMALL = LabelSettings(shard=64, samples=2)
+
+
+def test_a_shard_holds_choices_with_a_worth_for_each_legal_action() -> None:
+    labels = make_shard(LabelSettings(shard=300, samples=2), 0)
+    legal = np.arange(64) < labels.legal_counts[:, None]
+    assert len(labels) == 300
+    assert (labels.legal_counts > 1).all()
+    assert ((labels.legal_actions == labels.chosen[:, None]) & legal).any(axis=1).all()
+    assert (labels.values[legal] > -0.2).all()
+    assert (labels.values[legal] < 1.2).all()
+    assert not labels.values[~legal].any()
+    assert ((labels.before > 0) & (labels.before < 1)).all()
+
+
+def test_labels_prefer_sensible_actions() -> None:
+    labels = make_shard(LabelSettings(shard=3000, samples=2), 3)
+    rows = np.arange(len(labels))
+    legal = np.arange(64) < labels.legal_counts[:, None]
+    own = labels.values[rows, ((labels.legal_actions == labels.chosen[:, None]) & legal).argmax(axis=1)]
+    mean = np.where(legal, labels.values, 0.0).sum(axis=1) / labels.legal_counts
+    assert (own - mean).mean() > 0.01  # the heuristic's action against the average one
+    lays = (labels.chosen >= table.LAY) & (labels.chosen < table.NUMBER)
+    assert lays.sum() > 30
+    assert (own - mean)[lays].mean() > 0.01
+
+
+def test_a_shard_depends_on_seed_and_number_alone() -> None:
+    one, again, other = make_shard(SMALL, 1), make_shard(SMALL, 1), make_shard(SMALL, 2)
+    np.testing.assert_array_equal(one.values, again.values)
+    np.testing.assert_array_equal(one.observations, again.observations)
+    assert (one.values != other.values).any()
+
+
+def test_missing_shards_are_made_and_others_kept(tmp_path: Path) -> None:
+    make_labels(SMALL, tmp_path, 3, workers=2)
+    manifest, files = shard_files(tmp_path)
+    assert manifest["layout_digest"] == observation_layout(2, "candidates").digest
+    before = [path.stat().st_mtime_ns for path in files]
+    files[1].unlink()
+    make_labels(SMALL, tmp_path, 4)
+    _, files = shard_files(tmp_path)
+    assert len(files) == 4
+    assert [path.stat().st_mtime_ns for path in files][::2][:2] == before[::2]
+    assert len(load_labels(files)) == 4 * 64
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_labels_of_other_settings_are_refused(tmp_path: Path) -> None:
+    make_labels(SMALL, tmp_path, 1)
+    with pytest.raises(UsageError, match="made with samples = 2, not 3"):
+        make_labels(LabelSettings(shard=64, samples=3), tmp_path, 1)
+    with pytest.raises(UsageError, match="no labels"):
+        shard_files(tmp_path / "elsewhere")
+    (tmp_path / "shard_00000.npz").write_bytes(b"PK")
+    with pytest.raises(UsageError, match="delete it and make it anew"):
+        load_labels(shard_files(tmp_path)[1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"agent": "champion"}, "compiled heuristic .* found 'champion'"),
+        ({"samples": 0}, "samples must be at least 1, found 0"),
+        ({"share": 0.0}, "share must be above 0"),
+    ],
+)
+def test_settings_that_cannot_be_labelled_are_refused(settings: dict[str, float], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        LabelSettings(**settings)  # type: ignore[arg-type]
+
+
+# ---- lessons -----------------------------------------------------------------------------------------------
+
+
+def lesson_labels(rng: np.random.Generator, count: int) -> Labels:
+    """Two legal actions; which is better stands in the first entry of the observation; labels are noisy."""
+    size = observation_layout(2, "candidates").size
+    observations = np.zeros((count, size), np.uint8)
+    observations[:, 0] = rng.integers(0, 2, count)
+    legal = np.zeros((count, 64), np.uint8)
+    legal[:, 1] = 1
+    values = np.zeros((count, 64), np.float32)
+    better = observations[:, 0].astype(int)
+    values[np.arange(count), better] = 0.01
+    values[:, :2] += rng.normal(0, 0.03, (count, 2)).astype(np.float32)
+    return Labels(
+        observations,
+        legal,
+        np.full(count, 2, np.int16),
+        values,
+        np.zeros(count, np.uint8),
+        np.zeros(count, np.float32),
+    )
+
+
+def fresh_net() -> PolicyValueNet:
+    settings = NetworkSettings(actor=(8,), critic=(8,), precision="fp32")
+    return PolicyValueNet(input_scale(observation_layout(2, "candidates"), settings), settings)
+
+
+def test_a_lesson_finds_the_better_action_under_noise() -> None:
+    rng = np.random.default_rng(0)
+    net, held_back = fresh_net(), lesson_labels(rng, 2000)
+    lesson = Lesson(epochs=6, temperature=1.0, learning_rate=2e-2, minibatch=64)
+    metrics = [m for _, m in distill(net, lesson_labels(rng, 6000), held_back, lesson)]
+    gain, error, same = gain_of_policy(net, held_back)
+    assert metrics[-1]["distill/gain"] == gain
+    assert gain == pytest.approx(0.005, abs=4 * error)  # 0.01 in the half where the heuristic errs
+    assert same == pytest.approx(0.5, abs=0.05)
+    assert metrics[-1]["distill/value_loss"] < 0.05
+
+
+def test_the_tether_holds_the_policy_where_it_was() -> None:
+    rng = np.random.default_rng(0)
+    labels, held_back = lesson_labels(rng, 3000), lesson_labels(rng, 500)
+    moved = []
+    for tether in (1e-4, 1.0):
+        lesson = Lesson(epochs=1, learning_rate=1e-2, minibatch=256, tether=tether)
+        (found,) = distill(fresh_net(), labels, held_back, lesson)
+        moved.append(found[1]["distill/kl_from_start"])
+    assert moved[1] < 0.01 * moved[0]
+
+
+def test_label_and_distill_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels, out = tmp_path / "labels", tmp_path / "run"
+    assert main(["label", "--out", str(labels), "--decisions", "16384", "--samples", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["shards"] == 2
+    words = ["distill", str(labels), "--out", str(out), "--json"]
+    assert main(words) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["labels"] == result["held_back"] == 8192
+    assert main(words) == 2
+    assert "already holds a run" in capsys.readouterr().err
+    assert main(["evaluate", f"checkpoint:{out}", "--against", "random", "--deals", "2", "--json"]) == 0
+    assert torch.get_num_threads() >= 1
+    assert main(["distill", str(tmp_path), "--out", str(tmp_path / "other")]) == 2
+    assert "phase10 label" in capsys.readouterr().err
