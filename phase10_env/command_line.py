@@ -33,7 +33,7 @@ def _say(text: str) -> None:
 def _complain(problems: Iterable[str]) -> int:
     for problem in problems:
         # a name that is no Unicode text must not turn into a second error
-        sys.stderr.write(problem.encode("utf-8", "replace").decode() + "\n")
+        sys.stderr.write(f"error: {problem}\n".encode("utf-8", "replace").decode())
     return EXIT_BAD_INPUT
 
 
@@ -150,6 +150,8 @@ def verify_records(paths: Sequence[str], ruleset: str | None = None, json: bool 
         try:
             for _ in replay(sys.stdin if path == "-" else Path(path), rules):
                 games += 1
+            if games == 0:
+                raise RecordError("expected at least one game, found none", name=path)
         except RecordError as error:
             code = _complain([str(error)])
             wrong = {"error": error.problem, "line": error.line, "move": error.move, "rule": error.rule}

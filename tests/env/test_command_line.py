@@ -40,7 +40,9 @@ def test_perft_prints_the_count(position: Path, capsys: pytest.CaptureFixture[st
     assert plain == str(count)
     assert json.loads(as_json) == {"depth": 4, "count": count}
     assert print_perft(str(position), -1) == 2
-    assert "depth is -1" in capsys.readouterr().err
+    problem = capsys.readouterr().err
+    assert problem.startswith("error: ")
+    assert "depth is -1" in problem
 
 
 def test_a_dash_reads_standard_input(
@@ -64,7 +66,7 @@ def test_each_problem_of_a_position_is_a_line_on_standard_error(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert len(captured.err.splitlines()) == 2
-    assert all(line.startswith(f"{position}: ") for line in captured.err.splitlines())
+    assert all(line.startswith(f"error: {position}: ") for line in captured.err.splitlines())
     assert print_perft(str(position), 1) == 2
     assert print_legal(str(position.parent / "none.json")) == 2
     assert "No such file" in capsys.readouterr().err
@@ -98,3 +100,10 @@ def test_records_are_verified_and_the_wrong_ones_named(
     assert f"{bad}, line {first['line']}" in captured.err
     assert verify_records([]) == 2
     assert verify_records([str(good)], ruleset="nonsense") == 2
+
+
+def test_a_file_without_a_game_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty.p10"
+    empty.write_text("")
+    assert verify_records([str(empty)]) == 2
+    assert capsys.readouterr().err == f"error: {empty}: expected at least one game, found none\n"

@@ -106,7 +106,7 @@ class TrainingProgress:
         )
         if due:
             self._last_line = now
-            percent = 100 * done / max(self._total, 1)
+            percent = min(100, 100 * done / max(self._total, 1))
             counts = f"{short_count(done)}/{short_count(self._total)} ({percent:.0f} %)"
             self._stream.write(f"{self._title} {counts} · {status}\n")
             self._stream.flush()
