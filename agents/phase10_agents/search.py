@@ -26,9 +26,11 @@ __all__ = ["Search", "SearchSettings"]
 BLOCKS = 8
 """Elimination rounds: after each block of samples the candidates that are clearly behind drop out."""
 _LEAST_BLOCK = 16
-_CLEAR_DRAW = (
-    0.9  # a draw is not searched where the base policy values it so much higher; it hardly ever errs
-)
+CLEAR_DRAW = 0.9
+"""A draw is not searched where the base policy values it so much higher: it hardly ever errs then.
+
+On the scale of the heuristics; a base agent with values of another kind says its own as `clear_draw`.
+"""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,11 @@ class Search:
         others = [a for a in legal if a != base and not table.BUILD <= a < table.NUMBER]
         if worths is not None:
             others.sort(key=lambda action: -worths[action])
-            if base <= table.TAKE and others and worths[base] - worths[others[0]] > _CLEAR_DRAW:
+            if (
+                base <= table.TAKE
+                and others
+                and worths[base] - worths[others[0]] > getattr(self.base, "clear_draw", CLEAR_DRAW)
+            ):
                 return np.array([base])
         if not colours_count(view.information, view.ruleset.record, row):
             others = _one_of_each_number(base, others)

@@ -25,6 +25,10 @@ CHAMPIONS = {2: "two-players", 4: "four-players"}
 """Folders of the weights that come with the package, by number of players."""
 
 
+CLEAR_LOG_ODDS = 3.0
+"""A draw that the policy prefers by so much, twenty to one, is not worth a search."""
+
+
 class PolicyAgent:
     """Play a policy network: its likeliest legal action, or a sample.
 
@@ -58,6 +62,7 @@ class PolicyAgent:
     ) -> None:
         self.net, self.name, self.temperature = net, name, temperature
         self.num_players, self.observation, self.compact = num_players, level, compact
+        self.clear_draw = CLEAR_LOG_ODDS
         self._layout = observation_layout(num_players, level)
         with torch.no_grad():
             self._folded = net.fold()
@@ -198,6 +203,7 @@ class Champion:
 
     name = "champion"
     observation = "candidates"
+    clear_draw = CLEAR_LOG_ODDS
 
     def __init__(self) -> None:
         self._agents: dict[int, PolicyAgent] = {}
