@@ -21,15 +21,19 @@ from phase10_training.train import TrainingRun
 onnxruntime = pytest.importorskip("onnxruntime")
 
 
-@pytest.mark.parametrize("players", [2, 4])
-def test_the_onnx_model_gives_the_logits_values_and_choices_of_the_network(players: int) -> None:
-    settings = tiny_settings(environment={"num_players": players}, network={"actor": [24, 16], "critic": [8]})
+@pytest.mark.parametrize(("players", "level"), [(2, "full"), (4, "full"), (2, "candidates")])
+def test_the_onnx_model_gives_the_logits_values_and_choices_of_the_network(players: int, level: str) -> None:
+    shortcut = ["take_gain", "discard_loss"] if level == "candidates" else []
+    settings = tiny_settings(
+        environment={"num_players": players, "observation": level},
+        network={"actor": [24, 16], "critic": [8], "shortcut": shortcut},
+    )
     net = make_network(settings)
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
     session = onnxruntime.InferenceSession(onnx_bytes(net))
-    batch = GameBatch(16, players, seed=3, actions="compact")
+    batch = GameBatch(16, players, seed=3, actions="compact", observation=level)
     batch.play_random(30)
     logits, actions, values = session.run(
         None, {"observations": batch.observations, "action_masks": batch.action_masks}

@@ -109,6 +109,14 @@ def onnx_bytes(net: PolicyValueNet) -> bytes:
                 helper.make_node("Gemm", [f"{place}.positive", weight, bias], [f"{name}.{number}"], transB=1)
             )
             place = f"{name}.{number}"
+        if name == "actor" and net.shortcut_weight is not None:
+            constants["shortcut.columns"] = net.shortcut_columns.numpy(force=True)
+            constants["shortcut.weight"] = net.shortcut_matrix().numpy(force=True)
+            nodes += [
+                helper.make_node("Gather", ["counts", "shortcut.columns"], ["told"], axis=1),
+                helper.make_node("Gemm", ["told", "shortcut.weight", place], ["actor.told"]),
+            ]
+            place = "actor.told"
         if name == "actor":
             nodes.append(helper.make_node("Where", ["action_masks", place, "least"], ["logits"]))
             nodes.append(helper.make_node("ArgMax", ["logits"], ["actions"], axis=1, keepdims=0))

@@ -296,8 +296,7 @@ class PolicyValueNet(nn.Module):
             privileged = (self.privileged_weight * self.privileged_scale[:, None]).to(dtype)
         shortcut = None
         if self.shortcut_weight is not None:
-            gains = SHORTCUT_GAIN * self.scale[self.shortcut_columns, None]
-            shortcut = (self.shortcut_weight * gains).to(dtype)
+            shortcut = self.shortcut_matrix().to(dtype)
 
         def layers(trunk: nn.ModuleList) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
             linear = [layer for layer in trunk if isinstance(layer, nn.Linear)]
@@ -311,6 +310,11 @@ class PolicyValueNet(nn.Module):
             critic=layers(self.critic),
             shortcut=shortcut,
         )
+
+    def shortcut_matrix(self) -> torch.Tensor:
+        """Return what the shortcut multiplies raw integers with, float32[S, A]."""
+        assert self.shortcut_weight is not None
+        return self.shortcut_weight * (SHORTCUT_GAIN * self.scale[self.shortcut_columns, None])
 
     def forward(
         self,
