@@ -12,6 +12,7 @@ import torch
 from training.tiny import tiny_settings
 
 from phase10_agents.neural.agent import load_checkpoint_agent
+from phase10_agents.neural.checkpoint import load_checkpoint
 from phase10_env import GameBatch
 from phase10_training.cli import main
 from phase10_training.export import export_policy, onnx_bytes
@@ -73,6 +74,29 @@ def test_the_folder_holds_model_config_and_card_and_plays_as_a_checkpoint(run: P
         None, {"observations": batch.observations, "action_masks": batch.action_masks}
     )
     assert (agent.act(batch.view()) == actions).all()
+
+
+def test_weights_alone_in_half_the_size_play_nearly_the_same(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "small"
+    assert main(["export", str(run), "--out", str(out), "--half", "--no-onnx"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "README.md", "config.json", "manifest.json", "tensors.safetensors",
+    ]  # fmt: skip
+    assert "onnx" not in (out / "README.md").read_text()
+    whole, half = load_checkpoint_agent(str(run)), load_checkpoint_agent(str(out))
+    view = GameBatch(64, 2, seed=1, actions="compact").view()
+    np.testing.assert_allclose(half.logits(view), whole.logits(view), atol=0.02)
+    weights = load_checkpoint(out).weights("policy")
+    assert {str(weight.dtype) for weight in weights.values()} == {"torch.bfloat16"}
+
+
+def test_where_a_training_began_is_told_without_its_path(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    TrainingRun(tiny_settings(), begun).metrics.close()
+    TrainingRun(tiny_settings(start_from=str(begun)), tmp_path / "run").metrics.close()
+    export_policy(tmp_path / "run", tmp_path / "out", "x", onnx=False)
+    assert load_checkpoint(tmp_path / "out").manifest["config"]["start_from"] == "begun"
+    assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text()
 
 
 def test_an_existing_folder_and_a_missing_checkpoint_are_refused(

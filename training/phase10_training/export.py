@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 import tyro
 from torch import nn
 
@@ -34,13 +35,15 @@ _LEAST = -1e9
 """Logit of an illegal action; below every logit, and finite, so that a softmax of it stays a number."""
 
 
-def export_policy(source: Path, out: Path, name: str) -> Path:
+def export_policy(source: Path, out: Path, name: str, onnx: bool = True, half: bool = False) -> Path:
     """Write the folder of an exported policy; it appears whole or not at all.
 
     Args:
         source: a checkpoint or a run.
         out: the folder; it must not exist.
         name: of the model, for its card.
+        onnx: write the ONNX model, too; without it the extra `export` is not needed.
+        half: write the weights as bfloat16, half the size; products are rounded to it on most machines anyway.
 
     Raises:
         CheckpointError: no checkpoint there, or a damaged one.
@@ -50,17 +53,24 @@ def export_policy(source: Path, out: Path, name: str) -> Path:
         raise UsageError(f"{str(out)!r} exists; choose another --out.")
     checkpoint = load_checkpoint(source)
     net = policy_of(checkpoint)
-    onnx = onnx_bytes(net)
+    model = onnx_bytes(net) if onnx else b""
     partial = out.with_name(f".{out.name}.partial-export")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        policy = {f"policy.{key}": value for key, value in checkpoint.weights("policy").items()}
+        policy = {
+            f"policy.{key}": value.to(torch.bfloat16) if half else value
+            for key, value in checkpoint.weights("policy").items()
+        }
         manifest = {key: checkpoint.manifest[key] for key in _KEPT if key in checkpoint.manifest}
+        # where it began lies on the machine it was trained on
+        start = Path(str(manifest["config"].get("start_from", ""))).name
+        manifest["config"] = {**manifest["config"], "start_from": start}
         save_checkpoint(partial, policy, manifest)
-        (partial / ONNX_FILE).write_bytes(onnx)
+        if onnx:
+            (partial / ONNX_FILE).write_bytes(model)
         config = _config(checkpoint, net)
         (partial / CONFIG_FILE).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
-        card = model_card(name, checkpoint.manifest, _results(source))
+        card = model_card(name, checkpoint.manifest, _results(source), onnx)
         (partial / CARD_FILE).write_text(card, encoding="utf-8")
         partial.rename(out)
     finally:
@@ -149,6 +159,7 @@ def _config(checkpoint: Checkpoint, net: PolicyValueNet) -> dict[str, Any]:
         "num_players": environment["num_players"],
         "ruleset": environment.get("ruleset", "official"),
         "actions": environment.get("actions", "compact"),
+        "observation": environment.get("observation", "full"),
         "observation_size": len(net.scale),
         "layout_digest": checkpoint.manifest["layout_digest"],
         "ruleset_digest": checkpoint.manifest["ruleset_digest"],
@@ -169,14 +180,14 @@ def _results(source: Path) -> list[dict[str, Any]]:
         raise UsageError(f"{str(file)!r} is not an evaluation ({problem}); remove it.") from None
 
 
-def model_card(name: str, manifest: dict[str, Any], results: list[dict[str, Any]]) -> str:
+def model_card(name: str, manifest: dict[str, Any], results: list[dict[str, Any]], onnx: bool = True) -> str:
     """Return the text of a model card: YAML with a `model-index`, then what the model is and how to use it."""
     environment = manifest["config"]["environment"]
     players, rules = environment["num_players"], environment.get("ruleset", "official")
     decisions = int(manifest["counters"].get("decisions", 0))
     hours = float(manifest["counters"].get("seconds", 0.0)) / 3600
     lines = ["---", "license: mit", "library_name: phase10-env", "pipeline_tag: reinforcement-learning"]
-    lines += ["tags:", "- reinforcement-learning", "- phase-10", "- onnx"]
+    lines += ["tags:", "- reinforcement-learning", "- phase-10", *(["- onnx"] if onnx else [])]
     if results:
         lines += ["model-index:", f"- name: {json.dumps(name)}", "  results:"]
     for result in results:
@@ -212,9 +223,15 @@ def model_card(name: str, manifest: dict[str, Any], results: list[dict[str, Any]
         if results
         else []
     )
+    if not onnx:
+        return "\n".join(lines)
     lines += ["```python", "import onnxruntime", "from phase10_env import GameBatch", ""]
-    mode = environment.get("actions", "compact")
-    lines += [f'games = GameBatch(num_games=8, num_players={players}, ruleset="{rules}", actions="{mode}")']
+    mode, level = environment.get("actions", "compact"), environment.get("observation", "full")
+    lines += ["games = GameBatch("]
+    lines += [
+        f'    num_games=8, num_players={players}, ruleset="{rules}", actions="{mode}", observation="{level}"'
+    ]
+    lines += [")"]
     lines += [f'model = onnxruntime.InferenceSession("{ONNX_FILE}")']
     lines += ['inputs = {"observations": games.observations, "action_masks": games.action_masks}']
     lines += ["logits, actions, values = model.run(None, inputs)", "games.step(actions)", "```", ""]
@@ -240,14 +257,21 @@ class ExportOptions:
     """The folder to write."""
     name: Annotated[str, tyro.conf.arg(metavar="NAME")] = ""
     """Name of the model; that of the folder if empty."""
+    half: bool = False
+    """Weights of the checkpoint as bfloat16, half the size."""
+    no_onnx: bool = False
+    """Only the checkpoint and its card; needs no extra."""
 
 
 def export_command(options: ExportOptions) -> None:
     """Run `phase10 export`."""
-    folder = export_policy(options.source, options.out, options.name or options.out.name)
+    folder = export_policy(
+        options.source, options.out, options.name or options.out.name, not options.no_onnx, options.half
+    )
     if options.json.json:
         sys.stdout.write(json.dumps({"folder": str(folder)}) + "\n")
     else:
         sys.stdout.write(
-            f"{folder}: {ONNX_FILE}, {CONFIG_FILE}, {CARD_FILE}; play it as checkpoint:{folder}\n"
+            f"{folder}: {'' if options.no_onnx else f'{ONNX_FILE}, '}{CONFIG_FILE}, {CARD_FILE}; "
+            f"play it as checkpoint:{folder}\n"
         )
