@@ -173,14 +173,14 @@ def replay_in_the_simulator(tmp_path: Path, options: str, steps: int) -> int:
     refused, played = done.stdout.splitlines()
     assert refused == "IllegalActionError 0"
     assert played.split()[0] == str(steps)
-    return int(batch.results["episode"].max())
+    return int(batch.games["episode"].max())  # episodes that ended on the row that ended most
 
 
 @pytest.mark.parametrize("players", [2, 3])
 def test_a_simulated_gpu_plays_as_the_processor_does(tmp_path: Path, players: int) -> None:
-    short = 'RuleSet(phases=["set 2", "run 3"], hand_size=4)'
+    short = 'RuleSet(phases=["set 2"], hand_size=3)'
     options = f"dict(num_games=2, num_players={players}, seed=4, ruleset={short}, reward='equity')"
-    assert replay_in_the_simulator(tmp_path, options, 60) > 0, "whole games are among it"
+    assert replay_in_the_simulator(tmp_path, options, 90) > 0, "whole games are among it"
 
 
 @pytest.mark.slow
