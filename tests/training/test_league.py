@@ -106,6 +106,13 @@ def test_an_undecided_test_plays_on_with_both_on_the_same_new_deals_and_ends() -
     assert {name for name, *_ in table.asked} == {"third"}
 
 
+def test_without_a_limit_of_its_own_a_test_takes_the_deals_of_the_evaluation() -> None:
+    table = Table()
+    found = League(EvaluationSettings(against=("greedy",), deals=100, test_elo=1.0), 2, table)
+    found.judge(Player("old", 0.5), "policy at 1", None, [GREEDY])
+    assert found.judge(Player("new", 0.503), "policy at 2", Player("old", 0.5), [GREEDY]).deals == 100
+
+
 def test_ratings_follow_the_games_and_snapshots_are_met() -> None:
     found, table = league()
     weak, strong = Player("weak", 0.1), Player("strong", 0.9)

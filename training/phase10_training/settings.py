@@ -140,7 +140,8 @@ class EvaluationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         final_deals: of the evaluation at the end, which are other deals than those before.
         keep_best: keep as `best` the policy that a sequential test found stronger than the best before it.
         test_elo: how much stronger, in Elo: the test tells this from 0 with 5 % errors either way.
-        test_deals: most deals of such a test; undecided means that the former best stays.
+        test_deals: most deals of such a test, played only where the evaluation's own (`deals`) do not decide it;
+            undecided means that the former best stays.
     """
 
     against: tuple[str, ...] = ("random", "greedy")
@@ -149,7 +150,7 @@ class EvaluationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     final_deals: int = 512
     keep_best: bool = True
     test_elo: float = 5.0
-    test_deals: int = 2000
+    test_deals: int = 0
 
 
 class CheckpointSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
