@@ -364,7 +364,7 @@ def test_the_registry_makes_both_environments() -> None:
         ({"ruleset": "offical"}, "unknown ruleset 'offical'"),
         ({"mask_in": "obs"}, "mask_in must be one of observation, info, found 'obs'"),
         ({"render_mode": "svg"}, "render_mode must be one of ansi, human, rgb_array, found 'svg'"),
-        ({"observation": "raw"}, "observation must be one of full, basic, found 'raw'"),
+        ({"observation": "raw"}, "observation must be one of basic, full, candidates, found 'raw'"),
         ({"actions": "all"}, "actions must be one of full, compact, found 'all'"),
         ({"episode": "round", "reward": "win"}, "reward 'win' needs whole games"),
     ],
