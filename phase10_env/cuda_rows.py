@@ -118,6 +118,7 @@ def copy_row(source, source_rows, target, target_rows):  # type: ignore[no-untyp
 
 
 LAUNCHED = (reset_row, step_row, play_row, show_row, illegal_row, seed_row, next_episode, copy_row)
+"""Everything that runs on the GPU."""
 
 
 class CudaRows:

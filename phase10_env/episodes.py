@@ -18,8 +18,14 @@ __all__ = ["FROM_THE_FIRST", "GIVEN", "MIXED", "RESULT", "STARTS", "begin", "clo
 
 START = 4  # purpose of the random stream that draws the start of a round episode
 
-FROM_THE_FIRST, MIXED, GIVEN = 0, 1, 2
+FROM_THE_FIRST = 0
+"""A round starts where a game does."""
+MIXED = 1
+"""A round starts from phases, scores and a dealer drawn anew."""
+GIVEN = 2
+"""A round starts from what the caller gave."""
 STARTS = ("first", "mixed", "given")
+"""The names of these starts; the place is the number."""
 
 RESULT = np.dtype(
     [

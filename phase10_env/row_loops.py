@@ -30,6 +30,7 @@ SETTINGS = np.dtype(
         ("seats", np.int64),  # seat blocks of the observation
     ]
 )
+"""What a batch does, as one record: numbers of the choices that `GameBatch` takes by name."""
 
 
 @inlined_kernel
