@@ -12,7 +12,7 @@ from phase10_env.rules.phases import ADVANCE_EVERY_ROUND, ADVANCE_PICK
 from phase10_env.rules.random import random_below, stream_key
 from phase10_env.rules.scoring import has_finished, phases_completed
 from phase10_env.rules.state import MAX_PLAYERS, RUNNING, TERMINATED
-from phase10_env.rules.step import begin_episode, begin_round, start_game
+from phase10_env.rules.step import begin_episode, begin_round, seat_players, start_game
 
 __all__ = ["FROM_THE_FIRST", "GIVEN", "MIXED", "RESULT", "STARTS", "begin", "close"]
 
@@ -100,15 +100,7 @@ def begin(game, rules, settings, starts, row):  # type: ignore[no-untyped-def]
     if settings.start == MIXED:
         _draw_start(game, rules)
     else:
-        for seat in range(MAX_PLAYERS):
-            game.active[seat] = seat < game.num_players
-            game.phase[seat] = 0
-            game.done[seat] = 0
-            game.score[seat] = 0
-        game.dealer = rules.dealer
-        if rules.dealer < 0:
-            game.dealer = random_below(stream_key(game.seed, game.episode, 0, START), 0, game.num_players)
-        game.round = 1
+        seat_players(game, rules, START)
         if settings.start == GIVEN:
             for seat in range(game.num_players):
                 game.phase[seat] = starts[row, seat]

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phase10_env.distance import phase_outlook
-from phase10_env.rules.cards import KINDS, NUMBERS, SKIP, WILD
+from phase10_env.rules.cards import NUMBERS, SKIP, WILD
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.lay_downs import declarations
 from phase10_env.rules.legal import is_open_phase
@@ -87,47 +87,38 @@ _FAR = 99
 
 
 @kernel
+def _unseen(game, rules, kind):  # type: ignore[no-untyped-def]
+    """Return how many cards of a kind nobody has shown to the seat to act; Skips in front of seats apart."""
+    seat = game.to_act
+    count = (
+        rules.deck_counts[kind] - game.hands[seat, kind] - game.table_counts[kind] - game.pile_counts[kind]
+    )
+    for other in range(game.num_players):
+        if other != seat:
+            count -= game.known[other, kind]
+    return count
+
+
+@kernel
 def count_unseen(game, rules, weights, scratch):  # type: ignore[no-untyped-def]
     """Count the cards that nobody has shown to the seat to act, and from them the waiting times."""
-    seat = game.to_act
     for number in range(NUMBERS):
         scratch.outs[number] = 0.0
     total = 0
     for colour in range(4):
         of_colour = 0
         for number in range(NUMBERS):
-            kind = NUMBERS * colour + number
-            unseen = (
-                rules.deck_counts[kind]
-                - game.hands[seat, kind]
-                - game.table_counts[kind]
-                - game.pile_counts[kind]
-            )
-            for other in range(game.num_players):
-                if other != seat:
-                    unseen -= game.known[other, kind]
+            unseen = _unseen(game, rules, NUMBERS * colour + number)
             scratch.outs[number] += unseen
             of_colour += unseen
         scratch.colour_outs[colour] = of_colour
         total += of_colour
-    wilds = 0
-    skips = 0
-    for kind in range(WILD, KINDS):
-        unseen = (
-            rules.deck_counts[kind]
-            - game.hands[seat, kind]
-            - game.table_counts[kind]
-            - game.pile_counts[kind]
-        )
+    skips = _unseen(game, rules, SKIP)
+    if rules.skip_placement == PLACE_FRONT:
         for other in range(game.num_players):
-            if other != seat:
-                unseen -= game.known[other, kind]
-                if kind == SKIP and rules.skip_placement == PLACE_FRONT:
-                    unseen -= game.skipped[other]
-        if kind == WILD:
-            wilds = unseen
-        else:
-            skips = unseen
+            if other != game.to_act:
+                skips -= game.skipped[other]
+    wilds = _unseen(game, rules, WILD)
     scratch.wilds = wilds
     scratch.total = max(1, total + wilds + skips)
     for number in range(NUMBERS):

@@ -14,8 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from phase10_env.decision import Agent, DecisionView
+from phase10_env.observation import LEVELS
 
-__all__ = ["Agent", "AgentError", "DecisionView", "ValuingAgent", "nearest", "read_number", "refuse_unknown"]
+__all__ = [
+    "Agent",
+    "AgentError",
+    "DecisionView",
+    "ValuingAgent",
+    "nearest",
+    "observation_level",
+    "read_number",
+    "refuse_unknown",
+]
 
 
 class AgentError(ValueError):
@@ -35,6 +45,12 @@ class ValuingAgent(Protocol):
     def values(self, view: DecisionView) -> npt.NDArray[np.float64]:
         """Return float64[n, 165], the worth of each legal action, nan elsewhere."""
         ...
+
+
+def observation_level(agents: Iterable[Agent]) -> str | None:
+    """Return the observation that all agents can read: the fullest that one of them asks for."""
+    asked = {getattr(agent, "observation", "full") for agent in agents}
+    return next((level for level in reversed(LEVELS) if level in asked), None)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -11,25 +11,16 @@ import numpy as np
 
 from phase10_agents.lookahead import round_worth
 from phase10_agents.policies import play_out, policy_action
+from phase10_env.rules.deal import shuffle_stock
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.legal import legal_actions
-from phase10_env.rules.random import random_below, random_bits
+from phase10_env.rules.random import random_bits
 from phase10_env.rules.state import RUNNING
 from phase10_env.rules.step import apply
 
 __all__ = ["label_rows"]
 
 _SEED = 1 << 20  # counter of the value that becomes the game's seed
-
-
-@kernel
-def _shuffle_stock(game, key):  # type: ignore[no-untyped-def]
-    for place in range(game.stock_size - 1, 0, -1):
-        other = random_below(key, place, place + 1)
-        kind = game.stock[place]
-        game.stock[place] = game.stock[other]
-        game.stock[other] = kind
-    game.seed = random_bits(key, _SEED)
 
 
 @kernel
@@ -70,7 +61,9 @@ def label_rows(  # type: ignore[no-untyped-def]
             values[index, place] = 0.0
         for sample in range(samples):
             spare[0] = game
-            _shuffle_stock(spare[0], random_bits(keys[index], sample))
+            order = random_bits(keys[index], sample)
+            shuffle_stock(spare[0], order)
+            spare[0].seed = random_bits(order, _SEED)  # later reshuffles differ, too
             for place in range(counts[index]):
                 spare[1] = spare[0]
                 end = spare[1]

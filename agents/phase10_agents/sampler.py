@@ -7,10 +7,10 @@ front of seats, and how many cards everybody holds. All other cards are shuffled
 from __future__ import annotations
 
 from phase10_env.rules.cards import KINDS, SKIP
-from phase10_env.rules.deal import add_card
+from phase10_env.rules.deal import add_card, shuffle_stock
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.phases import PLACE_FRONT
-from phase10_env.rules.random import random_below, random_bits
+from phase10_env.rules.random import random_bits
 from phase10_env.rules.state import MAX_PLAYERS
 
 __all__ = ["fill_hidden", "sample_hidden"]
@@ -63,11 +63,8 @@ def fill_hidden(game, rules, seat, key):  # type: ignore[no-untyped-def]
                     add_card(game, other, kind)
         game.hand_sizes[other] = size - game.hand_sizes[other]  # cards still to come
     left = _hidden_cards(game, rules, seat)
-    for place in range(left - 1, 0, -1):
-        other = random_below(key, place, place + 1)
-        kind = game.stock[place]
-        game.stock[place] = game.stock[other]
-        game.stock[other] = kind
+    game.stock_size = left
+    shuffle_stock(game, key)
     for other in range(MAX_PLAYERS):
         if other == seat:
             continue

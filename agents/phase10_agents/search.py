@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from phase10_agents.base import Agent, AgentError, DecisionView, ValuingAgent, nearest
+from phase10_agents.base import Agent, AgentError, DecisionView, ValuingAgent, nearest, observation_level
 from phase10_agents.lookahead import colours_count, drop_losers, gated_choice, play_samples
 from phase10_agents.playouts import play_with_agent
 from phase10_agents.policies import POLICIES, POLICY_WEIGHTS, policy_number
 from phase10_agents.scratch import new_scratch
 from phase10_env.equity import EquityModel, default_equity
-from phase10_env.observation import LEVELS
 from phase10_env.rules import table
 from phase10_env.rules.cards import NUMBERS, WILD
 from phase10_env.rules.kernel import announce
@@ -94,10 +93,8 @@ class Search:
         self.settings = settings or SearchSettings()
         self.equity = equity
         self._policies = np.full(MAX_PLAYERS, policy, np.int64)
-        asked = {
-            getattr(agent, "observation", "full") for agent in (base, playout) if not isinstance(agent, str)
-        }
-        self.observation = next((level for level in reversed(LEVELS) if level in asked), None)
+        asked = [agent for agent in (base, playout) if not isinstance(agent, str)]
+        self.observation = observation_level(asked)
 
     def act(self, view: DecisionView) -> npt.NDArray[np.integer]:
         """Return int64[n], a legal action for each row."""

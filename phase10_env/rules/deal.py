@@ -72,7 +72,8 @@ def take_from_pile(game):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _shuffle_stock(game, key):  # type: ignore[no-untyped-def]
+def shuffle_stock(game, key):  # type: ignore[no-untyped-def]
+    """Put the cards of the stock into a random order drawn from the stream `key`."""
     for last in range(game.stock_size - 1, 0, -1):
         other = random_below(key, last, last + 1)
         kind = game.stock[last]
@@ -92,7 +93,7 @@ def reshuffle(game):  # type: ignore[no-untyped-def]
     for kind in range(KINDS):
         game.pile_counts[kind] = 0
     game.pile_counts[top] = 1
-    _shuffle_stock(game, stream_key(game.seed, game.episode, game.round, RESHUFFLE + game.reshuffles))
+    shuffle_stock(game, stream_key(game.seed, game.episode, game.round, RESHUFFLE + game.reshuffles))
     game.reshuffles += 1
 
 
@@ -180,7 +181,7 @@ def deal_round(game, rules):  # type: ignore[no-untyped-def]
     for place in range(rules.deck_size):
         game.stock[place] = rules.deck_cards[place]
     game.stock_size = rules.deck_size
-    _shuffle_stock(game, stream_key(game.seed, game.episode, game.round, DEAL))
+    shuffle_stock(game, stream_key(game.seed, game.episode, game.round, DEAL))
     for seat in range(MAX_PLAYERS):
         if game.active[seat] and game.tie_break and rules.advance != ADVANCE_PICK:
             game.phase[seat] = rules.num_phases - 1

@@ -53,6 +53,14 @@ def start_game(game, rules):  # type: ignore[no-untyped-def]
 
     The first dealer is the ruleset's, or drawn (R4).
     """
+    seat_players(game, rules, DEALER)
+    begin_episode(game)
+    begin_round(game, rules)
+
+
+@kernel
+def seat_players(game, rules, purpose):  # type: ignore[no-untyped-def]
+    """Seat everybody at the first phase without points, before round 1; a dealer is drawn from stream `purpose`."""
     for seat in range(MAX_PLAYERS):
         game.active[seat] = seat < game.num_players
         game.phase[seat] = 0
@@ -60,10 +68,8 @@ def start_game(game, rules):  # type: ignore[no-untyped-def]
         game.score[seat] = 0
     game.dealer = rules.dealer
     if rules.dealer < 0:
-        game.dealer = random_below(stream_key(game.seed, game.episode, 0, DEALER), 0, game.num_players)
+        game.dealer = random_below(stream_key(game.seed, game.episode, 0, purpose), 0, game.num_players)
     game.round = 1
-    begin_episode(game)
-    begin_round(game, rules)
 
 
 @kernel

@@ -84,7 +84,7 @@ class Lesson:
 
 def _places(labels: Labels, actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.intp]:
     """Return where each action stands in its list of legal actions, int64[n]."""
-    found: npt.NDArray[np.intp] = ((labels.legal_actions == actions[:, None]) & _legal(labels)).argmax(axis=1)
+    found: npt.NDArray[np.intp] = ((labels.legal_actions == actions[:, None]) & labels.legal).argmax(axis=1)
     return found
 
 
@@ -95,14 +95,8 @@ def _listed(net: PolicyValueNet, labels: Labels) -> npt.NDArray[np.float32]:
         rows = slice(start, start + 4096)
         logits, _ = net(torch.from_numpy(labels.observations[rows]))
         parts.append(np.take_along_axis(logits.numpy(), labels.legal_actions[rows].astype(np.int64), 1))
-    found: npt.NDArray[np.float32] = np.where(_legal(labels), np.concatenate(parts), -np.inf).astype(
-        np.float32
-    )
+    found: npt.NDArray[np.float32] = np.where(labels.legal, np.concatenate(parts), -np.inf).astype(np.float32)
     return found
-
-
-def _legal(labels: Labels) -> npt.NDArray[np.bool_]:
-    return np.arange(labels.legal_actions.shape[1]) < labels.legal_counts[:, None]
 
 
 def gain_of_policy(net: PolicyValueNet, labels: Labels) -> tuple[float, float, float]:
@@ -293,7 +287,7 @@ def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingS
     else:
         settings = load_config(TrainingSettings, options.config, [], "train")
         net, decisions = make_network(settings), 0
-        digest = _layout_digest(settings)
+        digest = settings.environment.layout.digest
     if len(net.privileged_scale):
         raise UsageError("a policy with an oracle critic cannot be distilled; labels hold no hidden state.")
     if digest != manifest["layout_digest"]:
@@ -302,13 +296,6 @@ def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingS
             "label for its players and level."
         )
     return settings, net, decisions
-
-
-def _layout_digest(settings: TrainingSettings) -> str:
-    from phase10_env.observation import observation_layout
-
-    environment = settings.environment
-    return observation_layout(environment.num_players, environment.observation).digest
 
 
 def _save(

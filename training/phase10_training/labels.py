@@ -21,7 +21,7 @@ import numpy.typing as npt
 import tyro
 
 from phase10_agents.labels import label_rows
-from phase10_agents.policies import POLICIES, POLICY_WEIGHTS, policy_number
+from phase10_agents.policies import POLICIES, POLICY_WEIGHTS, choose_rows, policy_number
 from phase10_agents.scratch import new_scratch
 from phase10_env.game_batch import MAX_LEGAL, GameBatch, game_seeds
 from phase10_env.observation import observation_layout
@@ -29,6 +29,7 @@ from phase10_env.rules.ruleset import get_ruleset
 from phase10_env.rules.state import GAME, MAX_PLAYERS
 from phase10_training.cli_support import GameOptions, JsonOption
 from phase10_training.errors import UsageError
+from phase10_training.files import write_text
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 
@@ -104,6 +105,11 @@ class Labels:
     def __len__(self) -> int:
         return len(self.chosen)
 
+    @property
+    def legal(self) -> npt.NDArray[np.bool_]:
+        """bool[n, L], the places that hold a legal action."""
+        return np.arange(self.legal_actions.shape[1]) < self.legal_counts[:, None]
+
 
 def _rounds(settings: LabelSettings, number: int) -> GameBatch:
     """Return the games of a shard, past their first turns."""
@@ -131,23 +137,22 @@ def make_shard(settings: LabelSettings, number: int) -> Labels:
     """
     batch = _rounds(settings, number)
     rng = np.random.default_rng([settings.seed, number])
+    policy, same = policy_number(settings.agent), np.zeros(SHARD_GAMES, np.uint64)
+    everyone, scratch = np.arange(SHARD_GAMES), new_scratch()
+    chosen = np.zeros(SHARD_GAMES, np.int64)
     parts: list[Labels] = []
     made = 0
     while made < settings.shard:
-        chosen = np.zeros(SHARD_GAMES, np.int64)
-        everyone = np.arange(SHARD_GAMES)
-        own = _label(batch, everyone, np.zeros(SHARD_GAMES, np.uint64), 0, settings)
-        chosen[:] = own.chosen
+        choose_rows(batch.games, batch.ruleset.record, policy, same, POLICY_WEIGHTS, scratch, chosen)
         eligible = np.flatnonzero((batch.legal_counts > 1) & (rng.random(SHARD_GAMES) < settings.share))
         rows = eligible[: settings.shard - made]
         keys = rng.integers(0, 2**64, len(rows), np.uint64)
         if len(rows):
-            part = _label(batch, rows, keys, settings.samples, settings)
+            part = _label(batch, rows, keys, settings)
             parts.append(part)
             made += len(part)
             played = rng.random(len(rows)) < settings.explore
-            legal = np.arange(MAX_LEGAL) < part.legal_counts[:, None]
-            best = np.where(legal, part.values, -np.inf).argmax(axis=1)
+            best = np.where(part.legal, part.values, -np.inf).argmax(axis=1)
             actions = part.legal_actions[np.arange(len(rows)), best]
             chosen[rows[played]] = actions[played]
         odd = rng.random(SHARD_GAMES) < ODD_MOVES
@@ -161,10 +166,9 @@ def _label(
     batch: GameBatch,
     rows: npt.NDArray[np.int64],
     keys: npt.NDArray[np.uint64],
-    samples: int,
     settings: LabelSettings,
 ) -> Labels:
-    """Label some rows; with `samples` 0 only find out what the heuristic plays."""
+    """Label some rows."""
     count = len(rows)
     seats = batch.seats[rows].astype(np.int64)
     found = Labels(
@@ -181,7 +185,7 @@ def _label(
         batch.equity.record,
         rows,
         keys,
-        samples,
+        settings.samples,
         np.full(MAX_PLAYERS, policy_number(settings.agent), np.int64),
         POLICY_WEIGHTS,
         new_scratch(),
@@ -246,9 +250,7 @@ def make_labels(
                 f"{str(folder)!r} holds labels made with {changed[0]} = {found.get(changed[0])!r}, not "
                 f"{manifest[changed[0]]!r}; choose another --out."
             )
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
-    partial.replace(path)
+    write_text(path, json.dumps(manifest, indent=1) + "\n")
     missing = [number for number in range(shards) if not _path(folder, number).exists()]
     done = shards - len(missing)
 

@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from phase10_agents.base import observation_level
 from phase10_env.actions import action_text
 from phase10_env.decision import Agent
 from phase10_env.game_batch import GameBatch
-from phase10_env.observation import LEVELS
 from phase10_env.positions import position_of
 from phase10_env.rules.batch import explain_row
 from phase10_env.rules.legal import REASONS
@@ -111,12 +111,6 @@ def win_shares(rank: ArrayLike) -> FloatArray:
     """
     first = np.asarray(rank) == 1
     return np.asarray(first / np.maximum(first.sum(axis=-1, keepdims=True), 1), dtype=np.float64)
-
-
-def observation_level(agents: Sequence[Agent]) -> str | None:
-    """Return the observation that all agents can read: the fullest that one of them asks for."""
-    asked = {getattr(agent, "observation", "full") for agent in agents}
-    return next((level for level in reversed(LEVELS) if level in asked), None)
 
 
 def play_games(

@@ -23,7 +23,7 @@ import torch
 from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_scale, shortcut_columns
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
-from phase10_env.observation import observation_layout, state_layout
+from phase10_env.observation import state_layout
 from phase10_training.fused_loss import STATISTICS, LossSettings, LossSizes, policy_value_loss
 from phase10_training.rollout import EpisodeTally, RolloutWorker
 from phase10_training.settings import TrainingSettings
@@ -36,7 +36,7 @@ _Statistics = dict[str, float]
 def make_network(settings: TrainingSettings) -> PolicyValueNet:
     """Return a fresh network for the observation of the settings' environment."""
     players = settings.environment.num_players
-    layout = observation_layout(players, settings.environment.observation)
+    layout = settings.environment.layout
     privileged = torch.from_numpy(state_layout(players).scale) if settings.rollout.oracle_critic else None
     return PolicyValueNet(
         input_scale(layout, settings.network),

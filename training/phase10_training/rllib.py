@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 import time
 from collections.abc import Mapping
 from importlib import import_module
@@ -26,9 +25,11 @@ from phase10_env.equity import default_equity
 from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import Interrupted
-from phase10_training.config import build_config, config_to_dict, parse_override
+from phase10_training.config import config_to_dict
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
+from phase10_training.files import write_text
+from phase10_training.foreign_runs import SETTINGS_FILE, print_run, settings_of
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
@@ -45,7 +46,6 @@ __all__ = [
     "train_rllib",
 ]
 
-SETTINGS_FILE = "settings.json"
 EVALUATION_FILE = "evaluation.json"
 RLLIB_FOLDER = "rllib"
 
@@ -291,7 +291,7 @@ def train_rllib(settings: RLlibSettings, folder: Path, resume: bool = False) -> 
     if resume and not saved.is_dir():
         raise UsageError(f"{str(folder)!r} holds no RLlib checkpoint; begin a run without --resume.")
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
+    write_text(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
     torch.set_num_threads(1)
     started = _start_ray(settings.address)
     try:
@@ -315,7 +315,7 @@ def train_rllib(settings: RLlibSettings, folder: Path, resume: bool = False) -> 
             actions=settings.actions,
         )
     found = json.dumps([result.to_dict() for result in results], indent=1)
-    _write(folder / EVALUATION_FILE, found + "\n")
+    write_text(folder / EVALUATION_FILE, found + "\n")
     return results
 
 
@@ -331,7 +331,7 @@ def _learn(algorithm: Any, settings: RLlibSettings, folder: Path, resume: bool) 
     def save() -> Path:
         seconds = before + time.monotonic() - begun
         algorithm.save_to_path(str(saved))
-        _write(saved / _COUNTS_FILE, json.dumps({"decisions": done, "seconds": seconds}) + "\n")
+        write_text(saved / _COUNTS_FILE, json.dumps({"decisions": done, "seconds": seconds}) + "\n")
         return export_rllib(algorithm, settings, folder, done, seconds)
 
     with (
@@ -369,53 +369,12 @@ def _learn(algorithm: Any, settings: RLlibSettings, folder: Path, resume: bool) 
 _COUNTS_FILE = "phase10_counts.json"
 
 
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
 # ---- command -----------------------------------------------------------------------------------------------
-
-
-def _settings_of(options: TrainOptions, folder: Path) -> RLlibSettings:
-    """Return the settings: the defaults, or those of the run that is resumed, with the overrides."""
-    data: dict[str, Any] = {}
-    source = "rllib-quickstart"
-    if options.output.resume:
-        path = folder / SETTINGS_FILE
-        source = str(path)
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as problem:
-            raise UsageError(
-                f"{source!r} cannot be read ({problem}); begin a run without --resume."
-            ) from None
-    for text in options.sets.overrides:
-        key, value = parse_override(RLlibSettings, text)
-        data[key] = value
-    if options.seed is not None:
-        data["seed"] = options.seed
-    return build_config(RLlibSettings, data, source)
 
 
 def rllib_quickstart(options: TrainOptions, folder: Path) -> None:
     """Run `phase10 train rllib-quickstart` into a folder."""
-    settings = _settings_of(options, folder)
+    settings = settings_of(RLlibSettings, "rllib-quickstart", options, folder)
     results = train_rllib(settings, folder, options.output.resume)
-    if options.json.json:
-        found = {"run": str(folder), "evaluation": [result.to_dict() for result in results]}
-        sys.stdout.write(json.dumps(found, indent=1) + "\n")
-        return
-    lines = [
-        f"{result.opponent:<16} {100 * result.win_share:5.1f} %   "
-        f"95 % interval {100 * result.interval[0]:.1f} - {100 * result.interval[1]:.1f}   "
-        f"par {100 * result.par:.1f} %   deals {result.deals}   illegal actions {result.illegal_actions}"
-        for result in results
-    ]
-    lines += [
-        f"run          {folder}",
-        f"TensorBoard  tensorboard --logdir {folder}",
-        f"play it      phase10 evaluate checkpoint:{folder} --against greedy",
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    lines = [f"play it      phase10 evaluate checkpoint:{folder} --against greedy"]
+    print_run(folder, results, options.json.json, lines)

@@ -7,7 +7,6 @@ and `evaluation.json`.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,9 +20,11 @@ from stable_baselines3.common.logger import KVWriter, Logger
 from phase10_agents.sb3_agent import SB3Agent, load_sb3_agent, mark_model
 from phase10_env.compat.sb3 import Phase10VecEnv, scaled_policy
 from phase10_training.cli_support import Interrupted
-from phase10_training.config import build_config, config_to_dict, parse_override
+from phase10_training.config import config_to_dict
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
+from phase10_training.files import write_text
+from phase10_training.foreign_runs import SETTINGS_FILE, print_run, settings_of
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.progress import TrainingProgress
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["SB3Settings", "new_model", "sb3_quickstart", "train_sb3"]
 
 MODEL_FILE = "model.zip"
-SETTINGS_FILE = "settings.json"
 EVALUATION_FILE = "evaluation.json"
 
 
@@ -154,12 +154,6 @@ def _save(model: Any, folder: Path) -> Path:
     return partial.replace(folder / MODEL_FILE)
 
 
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
 def new_model(settings: SB3Settings, envs: Phase10VecEnv, device: str) -> MaskablePPO:
     """Return a fresh MaskablePPO with these settings on these environments."""
     layout = envs.games.batch.layout
@@ -218,7 +212,7 @@ def train_sb3(
         load_sb3_agent(folder)  # one sentence where the file is damaged
         model = MaskablePPO.load(folder / MODEL_FILE, env=envs, device=device)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
+    write_text(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
     metrics = MetricsLogger(folder, model.num_timesteps if resume else None)
     if not resume:
         metrics.add_config(config_to_dict(settings))
@@ -226,7 +220,7 @@ def train_sb3(
     _learn(model, settings, folder, resume)
     results = _evaluate(model, settings, settings.final_deals)
     found = json.dumps([result.to_dict() for result in results], indent=1)
-    _write(folder / EVALUATION_FILE, found + "\n")
+    write_text(folder / EVALUATION_FILE, found + "\n")
     metrics.close()
     return results
 
@@ -252,54 +246,12 @@ def _learn(model: Any, settings: SB3Settings, folder: Path, resume: bool) -> Non
         progress.message("evaluating ...")
 
 
-def _settings_of(options: TrainOptions, folder: Path) -> SB3Settings:
-    """Return the settings: the defaults, or those of the run that is resumed, with the overrides."""
-    data: dict[str, Any] = {}
-    source = "sb3-quickstart"
-    if options.output.resume:
-        path = folder / SETTINGS_FILE
-        source = str(path)
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as problem:
-            raise UsageError(
-                f"{source!r} cannot be read ({problem}); begin a run without --resume."
-            ) from None
-    for text in options.sets.overrides:
-        key, value = parse_override(SB3Settings, text)
-        data[key] = value
-    if options.seed is not None:
-        data["seed"] = options.seed
-    return build_config(SB3Settings, data, source)
-
-
-def _fresh_folder() -> Path:
-    number = 1
-    while (folder := Path("runs") / f"sb3-quickstart{'' if number == 1 else f'-{number}'}").exists():
-        number += 1
-    return folder
-
-
-def sb3_quickstart(options: TrainOptions) -> int | None:
-    """Run `phase10 train sb3-quickstart`."""
-    folder = options.output.out or _fresh_folder()
-    settings = _settings_of(options, folder)
+def sb3_quickstart(options: TrainOptions, folder: Path) -> None:
+    """Run `phase10 train sb3-quickstart` into a folder."""
+    settings = settings_of(SB3Settings, "sb3-quickstart", options, folder)
     results = train_sb3(settings, folder, options.output.resume, options.device.device)
-    if options.json.json:
-        found = {"run": str(folder), "evaluation": [result.to_dict() for result in results]}
-        sys.stdout.write(json.dumps(found, indent=1) + "\n")
-        return None
     lines = [
-        f"{result.opponent:<16} {100 * result.win_share:5.1f} %   "
-        f"95 % interval {100 * result.interval[0]:.1f} - {100 * result.interval[1]:.1f}   "
-        f"par {100 * result.par:.1f} %   deals {result.deals}   illegal actions {result.illegal_actions}"
-        for result in results
-    ]
-    lines += [
-        f"run          {folder}",
-        f"TensorBoard  tensorboard --logdir {folder}",
         f"model        {folder / MODEL_FILE}",
         f"play it      phase10 evaluate sb3:{folder} --against greedy",
     ]
-    sys.stdout.write("\n".join(lines) + "\n")
-    return None
+    print_run(folder, results, options.json.json, lines)

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from phase10_agents.neural.networks import NetworkSettings
+from phase10_env.observation import Layout, observation_layout
 from phase10_training.advantages import AdvantageSettings
 from phase10_training.errors import UsageError
 from phase10_training.fused_loss import LossSettings
@@ -49,6 +50,11 @@ class EnvironmentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     reward_scale: float = 5.0
     shaping: float = 0.0
     equity: str = ""
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the observations."""
+        return observation_layout(self.num_players, self.observation)
 
 
 class RolloutSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

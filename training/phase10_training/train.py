@@ -34,12 +34,12 @@ from phase10_agents.neural.checkpoint import (
 from phase10_agents.neural.networks import PolicyValueNet
 from phase10_env import Agent
 from phase10_env.equity import EquityModel, default_equity, shipped_equity
-from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli_support import DeviceOptions, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_to_dict, load_config, parse_override
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
+from phase10_training.files import write_text
 from phase10_training.league import League
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.ppo import Learner, make_network
@@ -106,7 +106,7 @@ class TrainingRun:
         if checkpoint is not None:
             self._restore(checkpoint)
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
+        write_text(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
         if checkpoint is None:
             self.save()  # so that a kill during the first decisions can be resumed, too
         self.metrics = MetricsLogger(folder, self.learner.decisions if resume else None)
@@ -138,7 +138,7 @@ class TrainingRun:
         environment = self.settings.environment
         return {
             "ruleset_digest": self.ruleset.digest,
-            "layout_digest": observation_layout(environment.num_players, environment.observation).digest,
+            "layout_digest": environment.layout.digest,
             "equity_hash": self.equity.hash,
             "config": config_to_dict(self.settings),
             "precision": self.learner.net.precision,
@@ -197,8 +197,7 @@ class TrainingRun:
             counters = manifest["counters"]
             learner.decisions, learner.iteration = int(counters["decisions"]), int(counters["iteration"])
             self._seconds = float(counters["seconds"])
-            if "league" in manifest:
-                self.league.restore(manifest["league"])
+            self.league.restore(manifest["league"])
             if checkpoint.weights("best"):
                 self._best = make_network(self.settings)
                 self._best.load_state_dict(checkpoint.weights("best"))
@@ -240,7 +239,7 @@ class TrainingRun:
             policy = self._as_agent(learner.net, self.title)
             deals = settings.evaluation.final_deals
             results = self._evaluate(policy, self._yardsticks, 0, deals, FINAL_SEED)
-        _write(
+        write_text(
             self.folder / EVALUATION_FILE,
             json.dumps([result.to_dict() for result in results], indent=1) + "\n",
         )
@@ -367,12 +366,6 @@ def _starting_policy(checkpoint: Checkpoint, settings: TrainingSettings) -> Poli
     return net
 
 
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
 # ---- command -----------------------------------------------------------------------------------------------
 
 
@@ -482,7 +475,8 @@ def train_command(options: TrainOptions) -> int | None:
     if options.config == "sb3-quickstart":
         from phase10_training.sb3 import sb3_quickstart
 
-        return sb3_quickstart(options)
+        sb3_quickstart(options, options.output.out or fresh_folder(options.config))
+        return None
     if options.config == "rllib-quickstart":
         from phase10_training.rllib import rllib_quickstart
 

@@ -51,6 +51,8 @@ class PolicyAgent:
     3
     """
 
+    clear_draw = CLEAR_LOG_ODDS
+
     def __init__(
         self,
         net: PolicyValueNet,
@@ -62,7 +64,6 @@ class PolicyAgent:
     ) -> None:
         self.net, self.name, self.temperature = net, name, temperature
         self.num_players, self.observation, self.compact = num_players, level, compact
-        self.clear_draw = CLEAR_LOG_ODDS
         self._layout = observation_layout(num_players, level)
         with torch.no_grad():
             self._folded = net.fold()
