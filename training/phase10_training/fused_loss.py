@@ -22,6 +22,7 @@ __all__ = [
     "LossSettings",
     "LossSizes",
     "fused_loss",
+    "loss_gradient",
     "policy_value_loss",
     "torch_loss",
 ]
@@ -179,10 +180,13 @@ def _array(tensor: torch.Tensor | None, missing: npt.NDArray[Any]) -> npt.NDArra
 _NO_ROWS = np.zeros((0, 0), np.float32)
 
 
-def _fused(
+def loss_gradient(
     logits: torch.Tensor, values: torch.Tensor, batch: LossBatch, settings: LossSettings, sizes: LossSizes
-) -> tuple[_Double, _Float, _Float]:
-    """Return the statistics (in the order of `STATISTICS`) and the gradients for logits and values."""
+) -> tuple[_Double, torch.Tensor, torch.Tensor]:
+    """Return the statistics (in the order of `STATISTICS`) and the gradients for logits and values.
+
+    Arguments and errors as in `fused_loss`.
+    """
     counts = _array(batch.legal_counts, _NO_ROWS)
     targets = _array(batch.targets, _NO_ROWS)
     n, m, k = sizes.decisions, sizes.choices, sizes.taught
@@ -233,7 +237,8 @@ def _fused(
         + settings.anchor * means[_ANCHOR]
         + settings.clone * means[_CLONE]
     )
-    return np.concatenate([[loss], means]), logit_gradient, value_gradient
+    statistics = np.concatenate([[loss], means])
+    return statistics, torch.from_numpy(logit_gradient), torch.from_numpy(value_gradient)
 
 
 class _FusedLoss(torch.autograd.Function):
@@ -248,8 +253,8 @@ class _FusedLoss(torch.autograd.Function):
         settings: LossSettings,
         sizes: LossSizes,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        statistics, logit_gradient, value_gradient = _fused(logits, values, batch, settings, sizes)
-        ctx.save_for_backward(torch.from_numpy(logit_gradient), torch.from_numpy(value_gradient))
+        statistics, logit_gradient, value_gradient = loss_gradient(logits, values, batch, settings, sizes)
+        ctx.save_for_backward(logit_gradient, value_gradient)
         vector = torch.from_numpy(statistics)
         ctx.mark_non_differentiable(vector)
         return vector[0].to(torch.float32), vector

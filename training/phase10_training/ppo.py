@@ -24,6 +24,7 @@ from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
 from phase10_env.observation import state_layout
+from phase10_training.block_gradient import BlockGradient
 from phase10_training.fused_loss import STATISTICS, LossSettings, LossSizes, policy_value_loss
 from phase10_training.rollout import EpisodeTally, RolloutWorker
 from phase10_training.settings import TrainingSettings
@@ -138,12 +139,13 @@ class Learner:
             )
             for number in range(count)
         ]
+        self._block_gradients = (
+            [BlockGradient(worker.net) for worker in self.workers] if BlockGradient.serves(self.net) else []
+        )
         self._threads = ThreadPoolExecutor(count, initializer=_flush_denormals)
 
     def _in_parallel(self, work: Callable[[RolloutWorker, int], Any]) -> list[Any]:
         """Run `work(worker, number)` for every worker, each in a thread; results in order of the workers."""
-        if len(self.workers) == 1:
-            return [work(self.workers[0], 0)]
         return list(self._threads.map(work, self.workers, range(len(self.workers))))
 
     # ---- one iteration -------------------------------------------------------------------------------------
@@ -283,7 +285,6 @@ class Learner:
         sizes = LossSizes(max(1, sum(len(rows) for rows in parts)), choices, choices)
 
         def gradient(worker: RolloutWorker, number: int) -> npt.NDArray[np.float64]:
-            worker.net.zero_grad(set_to_none=True)
             observations, privileged, batch = worker.minibatch(
                 parts[number], advantages[number], taught=schedule.imitating
             )
@@ -295,8 +296,11 @@ class Learner:
                 with torch.inference_mode():
                     magnet, _ = self.anchor(observations, privileged, folded=self._folded_anchor)
                 batch = dataclasses.replace(batch, anchor_logits=magnet)
+            if self._block_gradients:
+                return self._block_gradients[number](observations, privileged, batch, schedule.loss, sizes)
             logits, values = worker.net(observations, privileged)
             loss, statistics = policy_value_loss(logits, values, batch, schedule.loss, sizes)
+            worker.net.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             return statistics.cpu().numpy()
 

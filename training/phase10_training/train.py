@@ -34,6 +34,7 @@ from phase10_agents.neural.checkpoint import (
 from phase10_agents.neural.networks import PolicyValueNet
 from phase10_env import Agent
 from phase10_env.equity import EquityModel, default_equity, shipped_equity
+from phase10_env.observation import state_layout
 from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli_support import DeviceOptions, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_to_dict, load_config, parse_override
@@ -358,12 +359,29 @@ def _starting_policy(checkpoint: Checkpoint, settings: TrainingSettings) -> Poli
                 f"{getattr(ours, key)!r}; start from another one."
             )
     net = policy_of(checkpoint)
-    if bool(len(net.privileged_scale)) != settings.rollout.oracle_critic:
-        raise UsageError(
-            f"{str(checkpoint.path)!r} has {'an' if len(net.privileged_scale) else 'no'} oracle critic; set "
-            f"rollout.oracle_critic={'true' if len(net.privileged_scale) else 'false'}."
-        )
-    return net
+    if bool(len(net.privileged_scale)) == settings.rollout.oracle_critic:
+        return net
+    return _with_other_sight(net, settings)
+
+
+def _with_other_sight(net: PolicyValueNet, settings: TrainingSettings) -> PolicyValueNet:
+    """Return the same policy with a critic that sees the hidden state where the former did not, or the reverse.
+
+    What the critic sees in addition counts nothing at first: its values are the former ones until it has learned.
+    """
+    scale = torch.from_numpy(state_layout(settings.environment.num_players).scale)
+    other = PolicyValueNet(
+        net.scale,
+        net.settings,
+        privileged_scale=scale if settings.rollout.oracle_critic else None,
+        shortcut=net.shortcut_columns,
+    )
+    weights = net.state_dict()
+    weights.pop("privileged_weight", None)
+    if other.privileged_weight is not None:
+        weights["privileged_weight"] = torch.zeros_like(other.privileged_weight)
+    other.load_state_dict(weights)
+    return other
 
 
 # ---- command -----------------------------------------------------------------------------------------------

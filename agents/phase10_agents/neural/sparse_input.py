@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-__all__ = ["pack_pairs", "sparse_linear"]
+__all__ = ["EntryLists", "pack_pairs", "sparse_linear"]
 
 _Float = npt.NDArray[np.float32]
 _Words = npt.NDArray[np.uint32]
@@ -207,6 +207,68 @@ def _half_words(matrix: torch.Tensor) -> npt.NDArray[np.uint16]:
     return matrix.view(torch.int16).numpy().view(np.uint16)
 
 
+class EntryLists:
+    """List the non-zero entries of observations, by row and by column, and multiply with them.
+
+    Buffers are kept from one `list` to the next; they grow with the observations.
+
+    >>> lists = EntryLists()
+    >>> lists.list(torch.tensor([[0, 2, 0], [1, 0, 1]], dtype=torch.uint8))
+    >>> out = torch.zeros(2, 2)
+    >>> lists.add_product(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), out)
+    >>> out.tolist()
+    [[6.0, 8.0], [6.0, 8.0]]
+    """
+
+    def __init__(self) -> None:
+        self.starts = np.zeros(1, np.int64)
+        self._columns = np.empty(0, np.uint16)
+        self._entries = np.empty(0, np.uint8)
+        self._rows = np.empty(0, np.uint32)
+        self._turned_entries = np.empty(0, np.uint8)
+        self._turned_starts = np.zeros(1, np.int64)
+
+    def list(self, x: torch.Tensor, read: npt.NDArray[np.uint16] | None = None) -> None:
+        """List uint8[n, D] by row; of the columns `read` alone, if they are given."""
+        n, width = x.shape
+        needed = n * (width + _BLOCK) + 1
+        if len(self._columns) < needed:
+            self._columns, self._entries = np.empty(needed, np.uint16), np.empty(needed, np.uint8)
+        if len(self.starts) != n + 1:
+            self.starts = np.empty(n + 1, np.int64)
+        if len(self._turned_starts) != width + 1:
+            self._turned_starts = np.empty(width + 1, np.int64)
+        chosen = np.arange(width, dtype=np.uint16) if read is None else read
+        _list_entries(x.contiguous().numpy(), chosen, self.starts, self._columns, self._entries)
+
+    def add_product(self, table: torch.Tensor, out: torch.Tensor) -> None:
+        """Add x W to `out` float32[n, H], in place, for the float32 table W [D, H]."""
+        _sum_rows(self.starts, self._columns, self._entries, table.numpy(), out.numpy())
+
+    def round_product(self, packed: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        """Return x W + b as bfloat16[n, H] for a table of packed pairs (`pack_pairs`)."""
+        rounded = torch.empty(len(self.starts) - 1, len(bias), dtype=torch.bfloat16)
+        words, total = packed.numpy().view(np.uint32), np.empty(len(bias), np.float32)
+        lists = (self.starts, self._columns, self._entries)
+        _sum_and_round(*lists, words, bias.numpy(), total, _half_words(rounded))
+        return rounded
+
+    def add_transposed(self, gradient: torch.Tensor, out: torch.Tensor) -> None:
+        """Add xᵀ G to `out` float32[D, H], in place, for a gradient float32 or bfloat16 [n, H]."""
+        width = len(out)
+        needed = int(self.starts[-1]) + _BLOCK * width
+        if len(self._rows) < needed:
+            self._rows, self._turned_entries = np.empty(needed, np.uint32), np.empty(needed, np.uint8)
+        turned = (self._turned_starts, self._rows, self._turned_entries)
+        starts, rows, entries = turned
+        position = np.empty(width, np.int64)
+        _turn(self.starts, self._columns, self._entries, starts, position, rows, entries)
+        if gradient.dtype == torch.bfloat16:
+            _sum_packed_rows(*turned, pack_pairs(gradient).numpy().view(np.uint32), out.numpy())
+        else:
+            _sum_rows(*turned, gradient.contiguous().numpy(), out.numpy())
+
+
 class _SparseLinear(torch.autograd.Function):
     """y = x W + b with the entries of x listed once for both directions."""
 
@@ -219,38 +281,19 @@ class _SparseLinear(torch.autograd.Function):
         packed: torch.Tensor | None,
         read: npt.NDArray[np.uint16] | None,
     ) -> torch.Tensor:
-        n, width = x.shape
-        starts = np.empty(n + 1, np.int64)
-        columns = np.empty(n * (width + _BLOCK) + 1, np.uint16)
-        entries = np.empty(n * (width + _BLOCK) + 1, np.uint8)
-        chosen = np.arange(width, dtype=np.uint16) if read is None else read
-        _list_entries(x.contiguous().numpy(), chosen, starts, columns, entries)
-        ctx.lists = (starts, columns, entries, width)
-        ctx.is_packed = packed is not None
-        if packed is None:
-            out = bias.detach().repeat(n, 1)
-            _sum_rows(starts, columns, entries, weight.detach().contiguous().numpy(), out.numpy())
-            return out
-        rounded = torch.empty(n, weight.shape[1], dtype=torch.bfloat16)
-        words = packed.numpy().view(np.uint32)
-        total = np.empty(weight.shape[1], np.float32)
-        _sum_and_round(starts, columns, entries, words, bias.detach().numpy(), total, _half_words(rounded))
-        return rounded
+        lists = EntryLists()
+        lists.list(x, read)
+        ctx.lists, ctx.width = lists, x.shape[1]
+        if packed is not None:
+            return lists.round_product(packed, bias.detach())
+        out = bias.detach().repeat(len(x), 1)
+        lists.add_product(weight.detach().contiguous(), out)
+        return out
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor, torch.Tensor, None, None]:
-        starts, columns, entries, width = ctx.lists
-        turned_starts = np.empty(width + 1, np.int64)
-        rows = np.empty(starts[-1] + _BLOCK * width, np.uint32)
-        turned_entries = np.empty(len(rows), np.uint8)
-        _turn(starts, columns, entries, turned_starts, np.empty(width, np.int64), rows, turned_entries)
-        weight_gradient = torch.zeros(width, grads[0].shape[1])
-        if ctx.is_packed:
-            words = pack_pairs(grads[0]).numpy().view(np.uint32)
-            _sum_packed_rows(turned_starts, rows, turned_entries, words, weight_gradient.numpy())
-        else:
-            gradient = grads[0].contiguous().numpy()
-            _sum_rows(turned_starts, rows, turned_entries, gradient, weight_gradient.numpy())
+        weight_gradient = torch.zeros(ctx.width, grads[0].shape[1])
+        ctx.lists.add_transposed(grads[0], weight_gradient)
         return None, weight_gradient, _sum_of_rows(grads[0]), None, None
 
 
