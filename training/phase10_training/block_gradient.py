@@ -16,7 +16,7 @@ import torch
 
 from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 from phase10_agents.neural.sparse_input import EntryLists
-from phase10_training.fused_loss import LossBatch, LossSettings, LossSizes, STATISTICS, loss_gradient
+from phase10_training.fused_loss import STATISTICS, LossBatch, LossSettings, LossSizes, loss_gradient
 
 __all__ = ["BlockGradient"]
 
