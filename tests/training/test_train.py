@@ -167,6 +167,25 @@ def test_a_run_can_begin_with_the_policy_of_another(config: Path, run: Path, tmp
     assert main(["evaluate", f"checkpoint:{begun}", "--against", "random", "--deals", "2", "--json"]) == 0
 
 
+def test_a_critic_may_see_more_or_less_than_the_one_it_begins_with(
+    config: Path, run: Path, tmp_path: Path
+) -> None:
+    more = ("clone.decisions=0", 'clone.agent=""', "total_decisions=128", "rollout.oracle_critic=true")
+    sets = [word for each in more for word in ("--set", each)]
+    seeing, blind = tmp_path / "seeing", tmp_path / "blind"
+    assert train(config, seeing, "--json", "--start-from", str(run), *sets) == 0
+    assert train(config, blind, "--json", "--start-from", str(seeing), *sets[:-2]) == 0
+
+    former, latter = load_checkpoint(run).weights("policy"), load_checkpoint(seeing).weights("policy")
+    first = load_checkpoint(seeing / "checkpoints" / "step_000000000000").weights("policy")
+    assert not first.pop("privileged_weight").any()  # the values begin as the former ones
+    assert latter.pop("privileged_weight").any()
+    last = load_checkpoint(blind / "checkpoints" / "step_000000000000").weights("policy")
+    assert first.keys() == former.keys() == last.keys()
+    assert all(torch.equal(former[name], first[name]) for name in former)
+    assert all(torch.equal(latter[name], last[name]) for name in former)
+
+
 # ---- bad input ---------------------------------------------------------------------------------------------
 
 
