@@ -89,6 +89,16 @@ def test_settings_that_cannot_be_labelled_are_refused(settings: dict[str, float]
         LabelSettings(**settings)  # type: ignore[arg-type]
 
 
+def test_decisions_to_lay_down_may_be_labelled_more_often() -> None:
+    def laying(lay_share: float) -> float:
+        settings = LabelSettings(shard=512, samples=1, share=0.05, lay_share=lay_share)
+        labels = make_shard(settings, 0)
+        lay = (labels.legal_actions >= 2) & (labels.legal_actions < 12) & labels.legal
+        return float(lay.any(axis=1).mean())
+
+    assert laying(1.0) > 5 * laying(0.05)
+
+
 # ---- lessons -----------------------------------------------------------------------------------------------
 
 
@@ -139,6 +149,23 @@ def test_the_tether_holds_the_policy_where_it_was() -> None:
         *_, found = distill(fresh_net(), labels, held_back, lesson)
         moved.append(found[1]["distill/kl_from_start"])
     assert moved[1] < 0.1 * moved[0]
+
+
+def test_a_policy_that_is_far_too_sure_can_still_be_moved() -> None:
+    rng = np.random.default_rng(0)
+    labels, held_back = lesson_labels(rng, 6000), lesson_labels(rng, 500)
+    gains = []
+    for floor in (4.0, 100.0):
+        net = fresh_net()
+        with torch.no_grad():
+            head = net.actor[-1]
+            assert isinstance(head, torch.nn.Linear)
+            head.bias[0] += 30.0  # as a clone is of what its teacher always does
+        lesson = Lesson(epochs=10, temperature=1.0, learning_rate=5e-2, minibatch=64, floor=floor)
+        *_, found = distill(net, labels, held_back, lesson)
+        gains.append(found[1]["distill/gain"])
+    assert gains[0] == pytest.approx(0.005, abs=0.003)
+    assert gains[1] == 0.0
 
 
 def test_label_and_distill_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

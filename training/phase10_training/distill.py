@@ -4,7 +4,9 @@ For a decision with legal actions a, label Q(a) and policy pi = softmax(logits /
 
     ( - sum over a of pi(a) Q(a)  +  beta KL(start || pi) ) / SCALE
 
-with the policy at the start, frozen, as a tether: its optimum is the policy improved by exp(Q / beta). Every legal
+with the policy at the start, frozen, as a tether: its optimum is the policy improved by exp(Q / beta). In that
+start an action has at least exp(-floor) times the probability of the likeliest: a clone is so sure of what its
+teacher always does (odds of e^40 to lay a phase down at once) that otherwise nothing could move it. Every legal
 action teaches at every decision, so the gradient has far less noise than that of a game's outcome, and what noise
 the labels have averages out over like decisions. A hard imitation of the best label would learn that noise.
 
@@ -57,6 +59,7 @@ class Lesson:
         epochs: passes over the labels.
         temperature: T of the policy while it learns; above 1 unlikely actions are heard, too.
         tether: beta, in win equity: an action twice as likely as at the start must have gained 0.7 beta.
+        floor: least log-probability of an action at the start, below the likeliest's.
         minibatch: decisions in one gradient step.
         learning_rate, final_learning_rate: linear between.
         value: weight of the critic's squared error, in rewards.
@@ -65,6 +68,7 @@ class Lesson:
     epochs: int = 1
     temperature: float = 2.0
     tether: float = 0.0015
+    floor: float = 4.0
     minibatch: int = 4096
     learning_rate: float = 2e-4
     final_learning_rate: float = 2e-5
@@ -72,7 +76,15 @@ class Lesson:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be taught."""
-        for name in ("epochs", "temperature", "tether", "minibatch", "learning_rate", "final_learning_rate"):
+        for name in (
+            "epochs",
+            "temperature",
+            "tether",
+            "floor",
+            "minibatch",
+            "learning_rate",
+            "final_learning_rate",
+        ):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be above 0, found {getattr(self, name)}.")
         if self.value < 0:
@@ -124,6 +136,7 @@ def distill(
     optimizer = torch.optim.Adam(net.parameters(), lr=lesson.learning_rate, eps=1e-5)
     with torch.inference_mode():
         start = _listed(net, labels)
+    start = np.where(labels.legal, np.maximum(start, start.max(axis=1, keepdims=True) - lesson.floor), start)
     own = labels.values[np.arange(len(labels)), _places(labels, labels.chosen)]
     gains = labels.values - own[:, None]
     returns = (reward_scale * (own - labels.before)).astype(np.float32)

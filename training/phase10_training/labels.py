@@ -23,6 +23,7 @@ import tyro
 from phase10_agents.labels import label_rows
 from phase10_agents.policies import POLICIES, POLICY_WEIGHTS, choose_rows, policy_number
 from phase10_agents.scratch import new_scratch
+from phase10_env.actions import BUILD, LAY
 from phase10_env.game_batch import MAX_LEGAL, GameBatch, game_seeds
 from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import get_ruleset
@@ -52,6 +53,8 @@ class LabelSettings:
         agent: compiled heuristic that plays the rounds and the playouts.
         samples: orders of the stock that each legal action meets.
         share: of the decisions with a choice that are labelled.
+        lay_share: the same for decisions in which the seat may lay down its phase: they are few, and whether to
+            hold the phase back is worth more than any other question.
         explore: share of the labelled decisions in which the best label is played instead.
         shard: decisions in one file.
         seed: of all shards.
@@ -63,6 +66,7 @@ class LabelSettings:
     agent: str = "aware"
     samples: int = 4
     share: float = 0.3
+    lay_share: float = 1.0
     explore: float = 0.15
     shard: int = 8192
     seed: int = 1
@@ -77,10 +81,11 @@ class LabelSettings:
         for name, least in (("samples", 1), ("shard", 16)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, found {getattr(self, name)}.")
-        if not 0 < self.share <= 1 or not 0 <= self.explore <= 1:
-            raise UsageError(
-                f"share must be above 0, explore not below, both at most 1; found {self.share} and {self.explore}."
-            )
+        for name in ("share", "lay_share", "explore"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name} must be from 0 to 1, found {getattr(self, name)}.")
+        if self.share == 0:
+            raise UsageError("share must be above 0, found 0.")
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,8 @@ def make_shard(settings: LabelSettings, number: int) -> Labels:
     made = 0
     while made < settings.shard:
         choose_rows(batch.games, batch.ruleset.record, policy, same, POLICY_WEIGHTS, scratch, chosen)
-        eligible = np.flatnonzero((batch.legal_counts > 1) & (rng.random(SHARD_GAMES) < settings.share))
+        share = np.where(batch.action_masks[:, LAY:BUILD].any(axis=1), settings.lay_share, settings.share)
+        eligible = np.flatnonzero((batch.legal_counts > 1) & (rng.random(SHARD_GAMES) < share))
         rows = eligible[: settings.shard - made]
         keys = rng.integers(0, 2**64, len(rows), np.uint64)
         if len(rows):
