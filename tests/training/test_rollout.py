@@ -202,3 +202,16 @@ def test_a_worker_goes_on_from_its_state_as_if_nothing_had_happened() -> None:
     np.testing.assert_array_equal(one.credit.returns, two.credit.returns)
     np.testing.assert_array_equal(one.chosen, two.chosen)
     assert (one.controllers == two.controllers).all()
+
+
+def test_targets_are_the_teachers_choice_smoothed_over_the_legal_actions() -> None:
+    worker = worker_of(tiny_settings(rollout={"games": 8, "workers": 1}))
+    played(worker, 0, teacher=load_agent("greedy"))
+    none = np.zeros(worker.seats.size, np.float32)
+    _, _, batch = worker.minibatch(worker.chosen, none, taught=True, smoothing=0.2)
+    assert batch.targets is not None
+    counts = batch.legal_counts[:, None]
+    valid = torch.arange(batch.targets.shape[1]) < counts
+    taught = (batch.legal_actions == torch.from_numpy(worker.teacher.ravel()[worker.chosen])[:, None]) & valid
+    expected = torch.where(valid, 0.2 / counts, 0.0) + 0.8 * taught
+    torch.testing.assert_close(batch.targets, expected)

@@ -286,7 +286,7 @@ class Learner:
 
         def gradient(worker: RolloutWorker, number: int) -> npt.NDArray[np.float64]:
             observations, privileged, batch = worker.minibatch(
-                parts[number], advantages[number], taught=schedule.imitating
+                parts[number], advantages[number], schedule.imitating, self.settings.clone.smoothing
             )
             device = self.net.device
             if device.type != "cpu":

@@ -287,14 +287,19 @@ class RolloutWorker:
     # ---- learning ------------------------------------------------------------------------------------------
 
     def minibatch(
-        self, rows: npt.NDArray[np.int64], advantages: npt.NDArray[np.float32], taught: bool
+        self,
+        rows: npt.NDArray[np.int64],
+        advantages: npt.NDArray[np.float32],
+        taught: bool,
+        smoothing: float = 0.0,
     ) -> tuple[torch.Tensor, torch.Tensor | None, LossBatch]:
         """Return observations, privileged state and loss inputs of decisions `rows` (indices into [R * B]).
 
         Args:
             rows: int64[n].
             advantages: float32[R * B], normalised.
-            taught: give one-hot targets of the teacher's actions.
+            taught: give targets: the teacher's actions, smoothed.
+            smoothing: share of a target that goes to all legal actions alike.
         """
         assert self.credit is not None
 
@@ -307,7 +312,8 @@ class RolloutWorker:
         targets = None
         if taught:
             valid = torch.arange(longest) < counts[:, None]
-            targets = ((legal == take(self.teacher)[:, None]) & valid).float()
+            hot = ((legal == take(self.teacher)[:, None]) & valid).float()
+            targets = (1.0 - smoothing) * hot + smoothing * valid / counts[:, None]
         batch = LossBatch(
             legal_actions=legal,
             legal_counts=counts,

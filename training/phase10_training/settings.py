@@ -110,6 +110,8 @@ class CloneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         learning_rate, final_learning_rate: linear between.
         random_moves: share of random moves while the teacher plays, for coverage.
         minibatch: decisions in one gradient step; smaller than for PPO, whose gradients are noisier.
+        smoothing: share of a target that goes to all legal actions alike (Szegedy et al. 2016). Without it a clone
+            grows so sure of what its teacher always does that no later learning tries anything else.
     """
 
     agent: str = ""
@@ -118,6 +120,7 @@ class CloneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     final_learning_rate: float = 1e-4
     random_moves: float = 0.1
     minibatch: int = 2048
+    smoothing: float = 0.02
 
 
 class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,6 +249,11 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 not 0 <= self.clone.random_moves <= 1,
                 "clone.random_moves must be from 0 to 1",
                 self.clone.random_moves,
+            ),
+            (
+                not 0 <= self.clone.smoothing < 1,
+                "clone.smoothing must be from 0 to 1, and below 1",
+                self.clone.smoothing,
             ),
             (
                 not 2 <= self.environment.num_players <= 6,
