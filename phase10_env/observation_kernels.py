@@ -60,12 +60,15 @@ def _write_card(line, start, kind):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write_naturals(line, start, kinds):  # type: ignore[no-untyped-def]
-    """Write a set of kinds as 48 bytes; Wild and Skip are left out."""
+def _write_naturals(field, kinds):  # type: ignore[no-untyped-def]
+    """Write a set of kinds as 48 bytes; Wild and Skip are left out.
+
+    `field` begins at its first byte: only places known to the compiler are written eight at once.
+    """
     for byte in range(WILD // 8):
         bits = (kinds >> (8 * byte)) & 255
         for place in range(8):
-            line[start + 8 * byte + place] = _BITS[bits, place]
+            field[8 * byte + place] = _BITS[bits, place]
 
 
 # ---- what everyone knows -----------------------------------------------------------------------------------
@@ -240,7 +243,7 @@ def _write_own_sums(game, rules, seat, derived):  # type: ignore[no-untyped-def]
         for level in range(_LEVELS):
             derived[at.COUNTS + _LEVELS * number + level] = _AT_LEAST[count, level]
     hits = hit_set(game, rules)
-    _write_naturals(derived, at.HITTABLE, hits)
+    _write_naturals(derived[at.HITTABLE : at.HITTABLE + WILD], hits)
     derived[at.HITTABLE + WILD] = (hits >> WILD) & 1
     wanted = 0
     kept = game.held[seat]
@@ -251,7 +254,7 @@ def _write_own_sums(game, rules, seat, derived):  # type: ignore[no-untyped-def]
         helping = wanted | wanted >> NUMBERS | wanted >> (2 * NUMBERS) | wanted >> (3 * NUMBERS)
         for number in range(NUMBERS):
             derived[at.HELPS + number] = (helping >> number) & 1
-    _write_naturals(derived, at.KEEPS, kept)
+    _write_naturals(derived[at.KEEPS : at.KEEPS + WILD], kept)
     if can_take(game):
         top = game.discard[game.discard_size - 1]
         derived[at.TOP_HELPS] = (wanted >> top) & 1
