@@ -87,10 +87,26 @@ def _set_and_run_outlook(set_size, run_size, numbers):  # type: ignore[no-untype
 
 
 @kernel
+def _two_sets_distance(size0, size1, numbers):  # type: ignore[no-untyped-def]
+    """Return how many naturals two sets lack: they share one number, or take the two with the most cards."""
+    most = 0
+    second = 0
+    for number in range(NUMBERS):
+        count = (numbers >> (4 * number)) & 15
+        second = max(second, min(most, count))
+        most = max(most, count)
+    apart = min(
+        max(0, size0 - most) + max(0, size1 - second),
+        max(0, size0 - second) + max(0, size1 - most),
+    )
+    return min(apart, max(0, size0 + size1 - most))
+
+
+@kernel
 def _two_sets_outlook(size0, size1, numbers):  # type: ignore[no-untyped-def]
-    best = FAR
+    best = _two_sets_distance(size0, size1, numbers)
     wanted = 0
-    needed = 0
+    needed = _ONES
     like = size0 == size1
     least = max(0, size1 - _most_of_a_number(numbers))
     for first in range(1, NUMBERS + 1):
@@ -105,8 +121,7 @@ def _two_sets_outlook(size0, size1, numbers):  # type: ignore[no-untyped-def]
             if first == second:
                 demand0 = size0 + size1
                 demand1 = 0
-            need = max(0, demand0 - count0) + max(0, demand1 - count1)
-            if need <= best:
+            if max(0, demand0 - count0) + max(0, demand1 - count1) == best:
                 bit1 = 1 << (4 * (second - 1))
                 lacking = 0
                 tight = 0
@@ -118,13 +133,8 @@ def _two_sets_outlook(size0, size1, numbers):  # type: ignore[no-untyped-def]
                     lacking |= bit1
                 if 0 < count1 <= demand1:
                     tight |= bit1
-                if need < best:
-                    best = need
-                    wanted = lacking
-                    needed = tight
-                else:
-                    wanted |= lacking
-                    needed &= tight
+                wanted |= lacking
+                needed &= tight
     return best, kinds_of_numbers(wanted), kinds_of_numbers(needed)
 
 

@@ -60,12 +60,15 @@ def _write_card(line, start, kind):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write_naturals(line, start, kinds):  # type: ignore[no-untyped-def]
-    """Write a set of kinds as 48 bytes; Wild and Skip are left out."""
+def _write_naturals(field, kinds):  # type: ignore[no-untyped-def]
+    """Write a set of kinds as 48 bytes; Wild and Skip are left out.
+
+    `field` begins at its first byte: only places known to the compiler are written eight at once.
+    """
     for byte in range(WILD // 8):
         bits = (kinds >> (8 * byte)) & 255
         for place in range(8):
-            line[start + 8 * byte + place] = _BITS[bits, place]
+            field[8 * byte + place] = _BITS[bits, place]
 
 
 # ---- what everyone knows -----------------------------------------------------------------------------------
@@ -145,17 +148,22 @@ def _write_building(game, rules, line):  # type: ignore[no-untyped-def]
 
 @kernel
 def _write_unseen(game, rules, seat, line):  # type: ignore[no-untyped-def]
-    """Write the cards nobody has shown; `_write_common` comes first."""
+    """Write the cards that neither the own hand nor the table shows; `_write_known` takes those of hands off.
+
+    It does so for every seat: what is known of the own hand, counted already, is added here.
+    """
     for kind in range(KINDS):
         line[at.UNSEEN + kind] = (
-            rules.deck_counts[kind] - line[at.HAND + kind] - line[at.PILE + kind] - line[at.TABLE + kind]
+            rules.deck_counts[kind]
+            + game.known[seat, kind]
+            - game.hands[seat, kind]
+            - game.pile_counts[kind]
+            - game.table_counts[kind]
         )
-    for other in range(game.num_players):
-        if other != seat:
-            for kind in range(KINDS):
-                line[at.UNSEEN + kind] -= game.known[other, kind]
-        if game.skipped[other] and rules.skip_placement == PLACE_FRONT:
-            line[at.UNSEEN + SKIP] -= 1
+    if rules.skip_placement == PLACE_FRONT:
+        for other in range(game.num_players):
+            if game.skipped[other]:
+                line[at.UNSEEN + SKIP] -= 1
 
 
 # ---- seats -------------------------------------------------------------------------------------------------
@@ -181,6 +189,20 @@ def _write_meld(game, meld, block, start):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _write_known(game, seat, line, start):  # type: ignore[no-untyped-def]
+    """Write the cards known to be in a hand, and take them off the unseen ones.
+
+    LLVM unrolls a loop of so few rounds into single bytes unless its body is long enough; then it handles sixteen
+    at once. So both are done in one loop, which also clears the next field, once more.
+    """
+    for kind in range(KINDS):
+        known = game.known[seat, kind]
+        line[start + at.KNOWN + kind] = known
+        line[start + at.RECENT + kind] = 0
+        line[at.UNSEEN + kind] -= known
+
+
+@kernel
 def _write_seat(game, rules, seat, block):  # type: ignore[no-untyped-def]
     block[at.PRESENT] = 1
     block[at.ACTIVE] = game.active[seat]
@@ -199,11 +221,10 @@ def _write_seat(game, rules, seat, block):  # type: ignore[no-untyped-def]
     score = min(game.score[seat], 65535)
     block[at.SCORE] = score >> 8
     block[at.SCORE + 1] = score & 255
-    for kind in range(KINDS):
-        block[at.KNOWN + kind] = game.known[seat, kind]
     for place in range(RECENT - 1, -1, -1):
         # NO_CARD falls on the byte behind the field, which `refused` overwrites next
-        block[at.RECENT + game.recent[seat, place]] = RECENT - place
+        kind = np.uint8(game.recent[seat, place])  # unsigned: never an index from the end, which costs a test
+        block[at.RECENT + kind] = RECENT - place
     _write_card(block, at.REFUSED, game.refused[seat])
     if game.laid[seat]:
         _write_meld(game, 2 * seat, block, at.MELD_0)
@@ -222,7 +243,7 @@ def _write_own_sums(game, rules, seat, derived):  # type: ignore[no-untyped-def]
         for level in range(_LEVELS):
             derived[at.COUNTS + _LEVELS * number + level] = _AT_LEAST[count, level]
     hits = hit_set(game, rules)
-    _write_naturals(derived, at.HITTABLE, hits)
+    _write_naturals(derived[at.HITTABLE : at.HITTABLE + WILD], hits)
     derived[at.HITTABLE + WILD] = (hits >> WILD) & 1
     wanted = 0
     kept = game.held[seat]
@@ -233,7 +254,7 @@ def _write_own_sums(game, rules, seat, derived):  # type: ignore[no-untyped-def]
         helping = wanted | wanted >> NUMBERS | wanted >> (2 * NUMBERS) | wanted >> (3 * NUMBERS)
         for number in range(NUMBERS):
             derived[at.HELPS + number] = (helping >> number) & 1
-    _write_naturals(derived, at.KEEPS, kept)
+    _write_naturals(derived[at.KEEPS : at.KEEPS + WILD], kept)
     if can_take(game):
         top = game.discard[game.discard_size - 1]
         derived[at.TOP_HELPS] = (wanted >> top) & 1
@@ -296,6 +317,7 @@ def encode(game, rules, seat, out, row, seats, full):  # type: ignore[no-untyped
     start = at.COMMON_SIZE
     other = seat
     for _ in range(game.num_players):
+        _write_known(game, other, line, start)
         _write_seat(game, rules, other, line[start : start + at.SEAT_SIZE])
         start += at.SEAT_SIZE
         other += 1

@@ -145,7 +145,10 @@ def _in_group(kinds, group_kind, value, slots, floor, number):  # type: ignore[n
 
 @kernel
 def _in_both(kinds, kind0, value0, slots0, floor0, kind1, value1, slots1, number):  # type: ignore[no-untyped-def]
-    """Return how many naturals of a number the open slots of either of two groups could use."""
+    """Return how many naturals of a number the open slots of either of two groups could use.
+
+    Slow, and 0 where one of the two can use none: callers ask that first.
+    """
     count = 0
     for colour in range(4):
         kind = NUMBERS * colour + number - 1
@@ -181,7 +184,9 @@ def most_naturals(kinds, lowest, kind0, value0, slots0, floor0, kind1, value1, s
     for number in range(lowest, NUMBERS + 1):
         in0 = _in_group(kinds, kind0, value0, slots0, floor0, number)
         in1 = _in_group(kinds, kind1, value1, slots1, 0, number)
-        both = _in_both(kinds, kind0, value0, slots0, floor0, kind1, value1, slots1, number)
+        both = 0
+        if in0 > 0 and in1 > 0:
+            both = _in_both(kinds, kind0, value0, slots0, floor0, kind1, value1, slots1, number)
         total0 += in0
         total1 += in1
         shared += both
@@ -219,9 +224,12 @@ def _naturals_allow(rules, kinds, kind0, value0, slots0, floor0, has0, kind1, va
     total1 = 0
     shared = 0
     for number in range(1, NUMBERS + 1):
-        total0 += _in_group(kinds, kind0, value0, slots0, floor0, number)
-        total1 += _in_group(kinds, kind1, value1, slots1, 0, number)
-        shared += _in_both(kinds, kind0, value0, slots0, floor0, kind1, value1, slots1, number)
+        in0 = _in_group(kinds, kind0, value0, slots0, floor0, number)
+        in1 = _in_group(kinds, kind1, value1, slots1, 0, number)
+        total0 += in0
+        total1 += in1
+        if in0 > 0 and in1 > 0:
+            shared += _in_both(kinds, kind0, value0, slots0, floor0, kind1, value1, slots1, number)
     if rules.naturals != NATURALS_GROUP:
         return has_any or total0 + total1 > 0
     if not has0 and total0 == 0:
