@@ -21,7 +21,8 @@ from phase10_env.rules.ruleset import PRESETS, RuleSet
 from phase10_training.advice import advise_game
 from phase10_training.cli_support import JsonOption
 from phase10_training.errors import UsageError
-from phase10_training.play_session import HUMAN, PlaySession, write_replacing
+from phase10_training.files import write_text
+from phase10_training.play_session import HUMAN, PlaySession
 from phase10_training.play_tables import Tables
 from phase10_training.play_terminal import TerminalPlay
 from phase10_training.play_web import PlayServer, offered_agents
@@ -310,7 +311,7 @@ def replay_command(options: ReplayOptions) -> int:
         page = replay_html(
             game, viewer=options.seat, names=names, advice=advice, adviser=adviser, title=title
         )
-        write_replacing(options.html, page)
+        write_text(options.html, page)
         _say(f"{options.html}: {len(game.history)} events of one game")
     elif sys.stdin.isatty() and sys.stdout.isatty() and options.files[0] != "-":
         colour = use_colours(sys.stdout)

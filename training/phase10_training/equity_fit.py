@@ -24,6 +24,7 @@ from phase10_env.rules.state import GAME
 from phase10_training.cli_support import GameOptions, JsonOption
 from phase10_training.equity_data import Standings, collect_standings
 from phase10_training.errors import UsageError
+from phase10_training.files import write_text
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 
@@ -372,9 +373,7 @@ def equity_command(options: EquityOptions) -> None:
     } | fit.to_dict()
     text = json.dumps(data, indent=1) + "\n"
     if options.out is not None:
-        partial = options.out.with_name(f".{options.out.name}.partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(options.out)
+        write_text(options.out, text)
     if options.json.json or options.out is None:
         sys.stdout.write(text)
         return
