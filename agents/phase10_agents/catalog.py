@@ -134,6 +134,10 @@ def _own_agent(module_name: str, class_name: str) -> Agent:
             f"agent {module_name!r} is not known and no module has that name: {known}; an agent of your own is "
             "written 'module:Class' with the module on the path"
         ) from None
+    except Exception as error:
+        raise AgentError(
+            f"module {module_name!r} cannot be imported: {type(error).__name__}: {error}; mend it"
+        ) from error
     if not hasattr(module, class_name):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise AgentError(f"module {module_name!r} has no {class_name!r}: {nearest(class_name, names)}")

@@ -20,6 +20,7 @@ from phase10_env import __version__
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training import line_ups
 from phase10_training.blocks import BlockPlan, block_games, play_block
+from phase10_training.config import build_config
 from phase10_training.errors import UsageError, nearest
 from phase10_training.guarded import GuardedAgent
 from phase10_training.line_ups import LineUp
@@ -28,7 +29,14 @@ from phase10_training.rules_option import load_rules
 from phase10_training.standings import Standings, make_standings
 from phase10_training.store import ResultStore
 
-__all__ = ["FORMATS", "TournamentConfig", "agent_names", "read_standings", "run_tournament"]
+__all__ = [
+    "FORMATS",
+    "TournamentConfig",
+    "agent_names",
+    "read_standings",
+    "run_tournament",
+    "saved_tournament",
+]
 
 Format = Literal["round-robin", "field", "gauntlet", "swiss"]
 FORMATS: tuple[Format, ...] = ("round-robin", "field", "gauntlet", "swiss")
@@ -81,8 +89,12 @@ def agent_names(specs: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def check_config(config: TournamentConfig) -> RuleSet:
+def check_config(config: TournamentConfig, rules: RuleSet | None = None) -> RuleSet:
     """Return the rules of a tournament, or say what in its settings cannot be played.
+
+    Arguments:
+        config: the settings.
+        rules: what `config.rules` stands for; looked up if None.
 
     Raises:
         ValueError: too few agents, an unknown agent, challengers that do not take part, unknown rules.
@@ -106,7 +118,7 @@ def check_config(config: TournamentConfig) -> RuleSet:
         raise UsageError(
             f"a Swiss tournament of {config.players} players expects as many agents, found {len(names)}."
         )
-    ruleset = load_rules(config.rules)
+    ruleset = load_rules(config.rules) if rules is None else rules
     ruleset.check_players(config.players)
     check_table(agents, config.players, PlaySettings(ruleset, config.actions, config.time_limit))
     return ruleset
@@ -246,6 +258,7 @@ def run_tournament(
     folder: Path,
     *,
     resume: bool = False,
+    rules: RuleSet | None = None,
     play: Play | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Standings:
@@ -258,13 +271,14 @@ def run_tournament(
         config: what is played.
         folder: where the results are kept.
         resume: go on with the results that are there.
+        rules: what `config.rules` stands for; looked up if None.
         play: plays blocks; default one after another in this process.
         progress: called with (games done, games in all).
 
     Raises:
         ValueError: settings that cannot be played, or results that belong to others; one sentence.
     """
-    ruleset = check_config(config)
+    ruleset = check_config(config, rules)
     total = total_games(config)
     store = ResultStore(folder, stored_settings(config, ruleset), resume)
     try:
@@ -318,9 +332,35 @@ def read_standings(folder: Path) -> tuple[TournamentConfig, Standings]:
     """
     store = ResultStore.open(folder)
     try:
-        known = {field.name for field in msgspec.structs.fields(TournamentConfig)}
-        settings = {key: value for key, value in store.settings.items() if key in known}
-        config = msgspec.convert(settings, TournamentConfig)
+        config = _stored_config(store)
         return config, _standings(config, store)
     finally:
         store.close()
+
+
+def _stored_config(store: ResultStore) -> TournamentConfig:
+    known = {field.name for field in msgspec.structs.fields(TournamentConfig)}
+    settings = {key: value for key, value in store.settings.items() if key in known}
+    return build_config(TournamentConfig, settings, str(store.path))
+
+
+def saved_tournament(folder: Path) -> tuple[TournamentConfig, RuleSet]:
+    """Return the settings and the rules of the tournament in a folder, to go on with it from there alone.
+
+    Raises:
+        ValueError: there is none, or one of its agents is not to be found any more; one sentence.
+    """
+    store = ResultStore.open(folder)
+    try:
+        config, rules = _stored_config(store), load_rules(store.settings["ruleset"])
+    finally:
+        store.close()
+    for spec in dict.fromkeys(config.agents):
+        try:
+            load_agent(spec)
+        except ValueError as problem:
+            raise UsageError(
+                f"agent {spec!r} of the tournament in {str(folder)!r} cannot be made here ({problem}); "
+                "go on in the folder where the tournament was begun, or put its module on PYTHONPATH."
+            ) from None
+    return config, rules
