@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -347,6 +348,60 @@ def test_json_gives_every_opponent(capsys: pytest.CaptureFixture[str]) -> None:
         assert row["deals"] == 4
         assert row["illegal_actions"] == 0
         assert row["interval"][0] <= row["win_share"] <= row["interval"][1]
+
+
+BROKEN = {
+    "crash": "raise KeyError('phase')",
+    "nothing": "return None",
+    "illegal": "return [164] * len(view)",
+    "now_and_then": "return view.legal_actions[:, 0].astype(int) if len(view) > 1 or view.random[0] % 50 else 1 / 0",
+}
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        f"class {kind}:\n    name = {kind!r}\n    def act(self, view):\n        {body}"
+        for kind, body in BROKEN.items()
+    ]
+    (tmp_path / "broken_agents.py").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "evaluate broken_agents:crash --against melder greedy --deals 3 --rules short-5",
+        "evaluate greedy --against melder broken_agents:nothing --deals 3 --rules short-5 --json",
+        "compare greedy broken_agents:crash --max-deals 4 --rules short-5 --json",
+    ],
+)
+def test_an_agent_that_never_answers_makes_a_failed_run(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(text.split()) == 1
+    captured = capsys.readouterr()
+    last = captured.err.splitlines()[-1]
+    assert last.startswith(
+        "error: 'crash' gave no action in" if "crash" in text else "error: 'nothing' gave no"
+    )
+    assert "so nothing was measured; mend the agent" in last
+    if "--json" in text:
+        json.loads(captured.out)  # what there is to tell is told all the same
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize("agent", ["illegal", "now_and_then"])
+def test_agents_that_answer_are_measured_whatever_they_lose_by(
+    agent: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"evaluate broken_agents:{agent} --against melder --deals 6 --rules short-5 --json"
+    assert main(words.split()) == 0
+    captured = capsys.readouterr()
+    (found,) = json.loads(captured.out)["opponents"]
+    assert found["illegal_actions"] == (12 if agent == "illegal" else 0)
+    assert "error" not in captured.err
 
 
 def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "Command",
     "DealOptions",
     "DeviceOptions",
+    "FailedRun",
     "GameOptions",
     "GameOverrides",
     "Interrupted",
@@ -209,11 +210,16 @@ class Interrupted(KeyboardInterrupt):
     """Stop after Ctrl-C, with a sentence that says how to go on."""
 
 
+class FailedRun(RuntimeError):  # noqa: N818  # the name says what the exit code says
+    """Report a run that came to its end in vain, in one sentence; the exit code is 1."""
+
+
 def run_command(command: Command, resume_hint: str | None = None) -> int:
     """Run a command and return its exit code; problems become one sentence on standard error.
 
-    Bad input (`ValueError` and its subclasses, files that are missing or must not be read) gives 2, a failure
-    of the machine (disk full, out of memory) 1, Ctrl-C 130. Anything else is a bug and keeps its traceback.
+    Bad input (`ValueError` and its subclasses, files that are missing or must not be read) gives 2, a run in
+    vain (`FailedRun`) or a failure of the machine (disk full, out of memory) 1, Ctrl-C 130. Anything else is a
+    bug and keeps its traceback.
     With PHASE10_DEBUG=1 in the environment every traceback is shown.
 
     Args:
@@ -248,6 +254,9 @@ def run_command(command: Command, resume_hint: str | None = None) -> int:
         return EXIT_FAILED
     except MemoryError:
         _report("out of memory; use fewer games or a smaller batch.")
+        return EXIT_FAILED
+    except FailedRun as problem:
+        _report(str(problem))
         return EXIT_FAILED
     except ValueError as problem:
         _report(str(problem))

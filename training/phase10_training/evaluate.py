@@ -16,9 +16,9 @@ import tyro
 from phase10_agents.catalog import load_agent
 from phase10_env.decision import Agent
 from phase10_env.rules.ruleset import RuleSet
-from phase10_training.cli_support import DealOptions, GameOptions, JsonOption
+from phase10_training.cli_support import DealOptions, FailedRun, GameOptions, JsonOption
 from phase10_training.errors import UsageError
-from phase10_training.guarded import Fault, GuardedAgent
+from phase10_training.guarded import Fault, GuardedAgent, nothing_measured
 from phase10_training.line_ups import deal_seeds, rotations
 from phase10_training.matches import GameResults, PlaySettings, play_games
 from phase10_training.progress import TrainingProgress
@@ -291,6 +291,11 @@ def evaluate_command(options: EvaluateOptions) -> int | None:
         sys.stdout.write(f"{text}\n")
     else:
         _print_table(results, options)
+    for result in results:
+        names, games = (result.agent, result.opponent), result.deals * result.players
+        in_vain = nothing_measured(names, result.faults, games)
+        if in_vain:
+            raise FailedRun(in_vain)
     return None
 
 
