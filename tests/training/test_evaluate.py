@@ -419,7 +419,7 @@ def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ("evaluate gredy --against random", "unknown agent 'gredy': the nearest is 'greedy'"),
         ("evaluate greedy --against", "--against expects at least one opponent, found none"),
         ("evaluate greedy --against random --rules nope", "nope"),
-        ("evaluate greedy --against random --time-limit 0", "--time-limit expects seconds above 0, found 0"),
+        ("evaluate greedy --against random --time-limit 0", "--time-limit expects a number above 0, found 0"),
         ("evaluate greedy --against random --players 9", "--players expects 2 to 6, found 9"),
         ("evalute greedy", "there is no command 'evalute'; did you mean 'evaluate'?"),
         ("--json", "expected a command before '--json'"),

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from phase10_training.errors import UsageError, nearest
+from phase10_training.errors import LARGEST_COUNT, UsageError, check_range, nearest
 
 __all__ = [
     "Command",
@@ -93,8 +93,7 @@ class DealOptions:
     """Deals; each is played once from every seating of the agents."""
 
     def __post_init__(self) -> None:
-        if self.deals < 1:
-            raise UsageError(f"--deals expects at least 1, found {self.deals}.")
+        check_range("--deals", self.deals, 1, LARGEST_COUNT)
 
 
 @dataclass(frozen=True)

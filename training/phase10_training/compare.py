@@ -18,14 +18,14 @@ from phase10_agents.catalog import load_agent
 from phase10_env.decision import Agent
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import FailedRun, GameOptions, JsonOption
-from phase10_training.errors import UsageError
+from phase10_training.errors import LARGEST_COUNT, LONGEST_TIME, check_range
 from phase10_training.guarded import Fault, GuardedAgent, nothing_measured
 from phase10_training.line_ups import deal_seeds, rotations
 from phase10_training.matches import PlaySettings, play_games
 from phase10_training.progress import TrainingProgress
 from phase10_training.round_stats import LUCK
 from phase10_training.rules_option import load_rules
-from phase10_training.sequential import Decision, SequentialTest
+from phase10_training.sequential import LARGEST_ELO, Decision, SequentialTest
 from phase10_training.statistics import (
     Estimate,
     FloatArray,
@@ -286,8 +286,10 @@ class CompareOptions:
 
 def compare_command(options: CompareOptions) -> int | None:
     """Run `phase10 compare`."""
-    if options.max_deals < 2:
-        raise UsageError(f"--max-deals expects at least 2, found {options.max_deals}.")
+    check_range("--max-deals", options.max_deals, 2, LARGEST_COUNT)
+    check_range("--time-limit", options.time_limit, 0, LONGEST_TIME, above=True)
+    for name, elo in (("--elo0", options.elo0), ("--elo1", options.elo1)):
+        check_range(name, elo, -LARGEST_ELO, LARGEST_ELO)
     with TrainingProgress(options.max_deals, title="deals", unit="deals") as bar:
         result = compare(
             options.a,

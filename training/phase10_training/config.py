@@ -194,10 +194,29 @@ def _build(config_type: type[T], data: Mapping[str, Any], source: str, overridde
     for key, value in _unknown_keys(inspect.type_info(config_type), data, ""):
         close = _nearest_key(config_type, key, section=isinstance(value, Mapping))
         raise ConfigError(f"unknown key {key!r} in {source}; the nearest valid key is {close!r}.")
+    for key, value in _numbers(data, ""):
+        if not -(2**63) <= value < 2**63:  # nor is nan
+            given = next((one for one in overridden if f"{key}.".startswith(f"{one}.")), None)
+            where = f"--set {given}" if given else source
+            raise ConfigError(
+                f"the key {key!r} in {where} expects a finite number of at most 64 bits, found {value!r}."
+            )
     try:
         return msgspec.convert(data, config_type)
     except msgspec.ValidationError as problem:
         raise ConfigError(_explain(config_type, data, source, overridden, str(problem))) from None
+
+
+def _numbers(data: Any, key: str) -> Iterator[tuple[str, int | float]]:
+    """Yield every number of nested data with its dotted key."""
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            yield from _numbers(value, f"{key}.{name}" if key else str(name))
+    elif isinstance(data, (list, tuple)):
+        for index, value in enumerate(data):
+            yield from _numbers(value, f"{key}.{index}")
+    elif isinstance(data, (int, float)):
+        yield key, data
 
 
 def _explain(

@@ -17,7 +17,7 @@ from phase10_agents.catalog import load_agent
 from phase10_env.decision import Agent
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import DealOptions, FailedRun, GameOptions, JsonOption
-from phase10_training.errors import UsageError
+from phase10_training.errors import LONGEST_TIME, UsageError, check_range
 from phase10_training.guarded import Fault, GuardedAgent, nothing_measured
 from phase10_training.line_ups import deal_seeds, rotations
 from phase10_training.matches import GameResults, PlaySettings, play_games
@@ -262,8 +262,7 @@ def evaluate_command(options: EvaluateOptions) -> int | None:
     against = [spec for group in options.against for spec in group]
     if not against:
         raise UsageError("--against expects at least one opponent, found none; try --against greedy.")
-    if not options.time_limit > 0:
-        raise UsageError(f"--time-limit expects seconds above 0, found {options.time_limit:g}.")
+    check_range("--time-limit", options.time_limit, 0, LONGEST_TIME, above=True)
     total = len(against) * options.deals.deals * options.game.players
     with TrainingProgress(total, title="games", unit="games") as bar:
         results = evaluate(

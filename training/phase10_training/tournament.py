@@ -21,7 +21,7 @@ from phase10_env.rules.ruleset import RuleSet
 from phase10_training import line_ups
 from phase10_training.blocks import BlockPlan, block_games, play_block
 from phase10_training.config import build_config
-from phase10_training.errors import UsageError, nearest
+from phase10_training.errors import LARGEST_COUNT, LONGEST_TIME, UsageError, nearest
 from phase10_training.guarded import GuardedAgent
 from phase10_training.line_ups import LineUp
 from phase10_training.matches import GameResults, PlaySettings, check_table
@@ -40,7 +40,7 @@ __all__ = [
 
 Format = Literal["round-robin", "field", "gauntlet", "swiss"]
 FORMATS: tuple[Format, ...] = ("round-robin", "field", "gauntlet", "swiss")
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_COUNT)]
 
 
 class TournamentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,13 +66,13 @@ class TournamentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     challengers: tuple[str, ...] = ()
     players: Annotated[int, msgspec.Meta(ge=2, le=6)] = 2
     rules: str = "official"
-    deals: Positive = 1000
-    rounds: Positive = 5
-    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    deals: Count = 1000
+    rounds: Count = 5
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
     actions: Literal["full", "compact"] = "full"
-    time_limit: Annotated[float, msgspec.Meta(gt=0)] = 30.0
-    resamples: Annotated[int, msgspec.Meta(ge=2)] = 1000
-    block_games: Positive = 1024
+    time_limit: Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIME)] = 30.0
+    resamples: Annotated[int, msgspec.Meta(ge=2, le=1_000_000)] = 1000
+    block_games: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1024
 
 
 def agent_names(specs: Sequence[str]) -> tuple[str, ...]:

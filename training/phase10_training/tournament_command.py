@@ -13,7 +13,7 @@ import tyro
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
-from phase10_training.errors import UsageError, nearest
+from phase10_training.errors import UsageError, check_range, nearest
 from phase10_training.game_records import write_records
 from phase10_training.guarded import FORFEIT_RULE
 from phase10_training.progress import TrainingProgress
@@ -31,6 +31,7 @@ __all__ = ["TournamentOptions", "print_standings", "tournament_command"]
 
 FOLDER = "tournaments"
 RUNS = Path("runs")
+MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,7 @@ def _folder(options: TournamentOptions, name: str) -> Path:
 
 
 def _player(options: TournamentOptions) -> Play | None:
-    if options.workers < 1:
-        raise UsageError(f"--workers expects at least 1, found {options.workers}.")
+    check_range("--workers", options.workers, 1, MOST_WORKERS)
     if options.engine == "ray":
         from phase10_training.ray_engine import play_on_ray
 
