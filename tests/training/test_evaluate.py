@@ -353,6 +353,7 @@ def test_json_gives_every_opponent(capsys: pytest.CaptureFixture[str]) -> None:
 BROKEN = {
     "crash": "raise KeyError('phase')",
     "nothing": "return None",
+    "for_six": "raise AgentError(\"agent 'for_six' plays at tables of six, found another\")",
     "illegal": "return [164] * len(view)",
     "now_and_then": "return view.legal_actions[:, 0].astype(int) if len(view) > 1 or view.random[0] % 50 else 1 / 0",
 }
@@ -364,6 +365,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"class {kind}:\n    name = {kind!r}\n    def act(self, view):\n        {body}"
         for kind, body in BROKEN.items()
     ]
+    lines.insert(0, "from phase10_agents.base import AgentError")
     (tmp_path / "broken_agents.py").write_text("\n".join(lines) + "\n")
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -417,6 +419,8 @@ def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     ("text", "sentence"),
     [
         ("evaluate gredy --against random", "unknown agent 'gredy': the nearest is 'greedy'"),
+        ("evaluate greedy --against random gredy", "unknown agent 'gredy': the nearest is 'greedy'"),
+        ("evaluate greedy --against random broken_agents:for_six", "'for_six' plays at tables of six"),
         ("evaluate greedy --against", "--against expects at least one opponent, found none"),
         ("evaluate greedy --against random --rules nope", "nope"),
         ("evaluate greedy --against random --time-limit 0", "--time-limit expects a number above 0, found 0"),
@@ -425,6 +429,7 @@ def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ("--json", "expected a command before '--json'"),
     ],
 )
+@pytest.mark.usefixtures("broken")
 def test_bad_input_is_one_sentence_and_exit_code_2(
     text: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,7 +20,7 @@ from phase10_training.cli_support import DealOptions, FailedRun, GameOptions, Js
 from phase10_training.errors import LONGEST_TIME, UsageError, check_range
 from phase10_training.guarded import Fault, GuardedAgent, nothing_measured
 from phase10_training.line_ups import deal_seeds, rotations
-from phase10_training.matches import GameResults, PlaySettings, play_games
+from phase10_training.matches import GameResults, PlaySettings, check_table, play_games
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 from phase10_training.statistics import FloatArray, clustered_estimate
@@ -152,11 +152,11 @@ def evaluate(
     ruleset = load_rules(rules)
     ruleset.check_players(players)
     settings = PlaySettings(ruleset, actions, time_limit, threads=threads)
-    one = GuardedAgent(as_agent(agent), time_limit)
+    # all are made before anything is played: an unknown one must not come to light after hours
+    one, *others = [GuardedAgent(as_agent(each), time_limit) for each in (agent, *against)]
     total = len(against) * deals * players
     results = []
-    for place, spec in enumerate(against):
-        other = GuardedAgent(as_agent(spec), time_limit)
+    for place, other in enumerate(others):
         done = place * deals * players
 
         def tell(games: int, before: int = done) -> None:
@@ -264,12 +264,18 @@ def evaluate_command(options: EvaluateOptions) -> int | None:
         raise UsageError("--against expects at least one opponent, found none; try --against greedy.")
     check_range("--time-limit", options.time_limit, 0, LONGEST_TIME, above=True)
     total = len(against) * options.deals.deals * options.game.players
+    agent, *others = [load_agent(spec) for spec in (options.agent, *against)]
+    ruleset = load_rules(options.game.rules)
+    ruleset.check_players(options.game.players)
+    check_table(
+        [agent, *others], options.game.players, PlaySettings(ruleset, options.actions, options.time_limit)
+    )
     with TrainingProgress(total, title="games", unit="games") as bar:
         results = evaluate(
-            options.agent,
-            against,
+            agent,
+            others,
             options.game.players,
-            options.game.rules,
+            ruleset,
             options.deals.deals,
             options.game.seed,
             actions=options.actions,
