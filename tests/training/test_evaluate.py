@@ -425,7 +425,8 @@ def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ("evaluate greedy --against random --rules nope", "nope"),
         ("evaluate greedy --against random --time-limit 0", "--time-limit expects a number above 0, found 0"),
         ("evaluate greedy --against random --players 9", "--players expects 2 to 6, found 9"),
-        ("evalute greedy", "there is no command 'evalute'; did you mean 'evaluate'?"),
+        ("evalute greedy", "there is no command 'evalute'; the nearest is 'evaluate'; see phase10 --help."),
+        ("chess", "there is no command 'chess'; expected one of 'train', 'evaluate',"),
         ("--json", "expected a command before '--json'"),
     ],
 )

@@ -145,7 +145,7 @@ def test_the_field_gives_the_share_of_one_agent_among_copies(tmp_path: Path) -> 
         ({"agents": ("greedy", "gredy")}, "unknown agent 'gredy'"),
         ({"players": 4}, "expects at least 4 agents, found 3"),
         ({"format": "gauntlet"}, "a gauntlet expects challengers and a pool"),
-        ({"format": "gauntlet", "challengers": ("greedi",)}, "did you mean 'greedy'?"),
+        ({"format": "gauntlet", "challengers": ("greedi",)}, "the nearest agent is 'greedy'"),
         ({"challengers": ("greedy",)}, "challengers only play in format = 'gauntlet'"),
         ({"format": "swiss", "players": 5}, "expects as many agents, found 3"),
         ({"rules": "oficial"}, "oficial"),
@@ -516,6 +516,7 @@ def test_configurations_take_overrides(tmp_path: Path, capsys: pytest.CaptureFix
     [
         ("tournament", "expected a configuration or at least two agents"),
         ("tournament smok", "the nearest configuration is 'smoke'"),
+        ("tournament chess --out OUT", "found 'chess'; expected one of the configurations '"),
         ("tournament greedy gredy --out OUT", "unknown agent 'gredy'"),
         (
             "tournament smoke --set dels=3 --out OUT",

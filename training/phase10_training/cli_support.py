@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from phase10_training.errors import LARGEST_COUNT, UsageError, check_range, nearest
+from phase10_env.names import hint
+from phase10_training.errors import LARGEST_COUNT, UsageError, check_range
 
 __all__ = [
     "Command",
@@ -29,7 +30,6 @@ __all__ = [
     "JsonOption",
     "OutputOptions",
     "SetOptions",
-    "nearest",
     "parse_arguments",
     "run_command",
 ]
@@ -192,8 +192,7 @@ def _sentence(box: str) -> str:
         meant = re.match(r"Perhaps you meant: (--?[\w-]+)", part)
         if available:
             names = available[1].split(", ")
-            close = nearest(found[1], names) if found else None
-            problem += f"; did you mean {close!r} of {', '.join(names)}?" if close else ""
+            problem += f"; {hint(found[1], names)}" if found else ""
         elif meant:
             problem += f"; did you mean {meant[1]}?"
     asked_for_help = re.search(r"(?:run|see):? (\S.* --help)$", parts[-1])

@@ -1,9 +1,6 @@
-"""Errors in what a user gave us: the base class, numbers out of range, the nearest valid name for a wrong one."""
+"""Errors in what a user gave us: the base class, and numbers out of range."""
 
-import difflib
-from collections.abc import Iterable
-
-__all__ = ["LARGEST_COUNT", "LONGEST_TIME", "UsageError", "check_range", "nearest"]
+__all__ = ["LARGEST_COUNT", "LONGEST_TIME", "UsageError", "check_range"]
 
 LARGEST_COUNT = 1_000_000_000
 """Most deals, games or decisions that a command takes: more would not end, and numbers of games must fit 64 bits."""
@@ -41,31 +38,3 @@ def check_range(name: str, value: float, least: float, most: float, *, above: bo
 
 def _digits(limit: float) -> str:
     return str(int(limit)) if limit == int(limit) else str(limit)
-
-
-def nearest(name: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that is spelled most like `name` or has its letters as initials, or None of none.
-
-    Args:
-        name: what was given.
-        choices: what would have been valid; of equally near ones the first wins.
-
-    >>> nearest("quikstart", ["quickstart", "two_players"])
-    'quickstart'
-    >>> nearest("lr", ["clip", "optimizer.learning_rate"])
-    'optimizer.learning_rate'
-    >>> nearest("x", []) is None
-    True
-    """
-    valid = list(choices)
-    if not valid:
-        return None
-    given = name.lower()
-
-    def similarity(choice: str) -> float:
-        last = choice.lower().rpartition(".")[2]
-        if given == "".join(word[:1] for word in last.split("_")):
-            return 1.0
-        return difflib.SequenceMatcher(None, given, choice.lower()).ratio()
-
-    return max(valid, key=similarity)

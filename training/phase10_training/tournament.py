@@ -17,11 +17,12 @@ import numpy as np
 
 from phase10_agents.catalog import load_agent
 from phase10_env import __version__
+from phase10_env.names import hint
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training import line_ups
 from phase10_training.blocks import BlockPlan, block_games, play_block
 from phase10_training.config import build_config
-from phase10_training.errors import LARGEST_COUNT, LONGEST_TIME, UsageError, nearest
+from phase10_training.errors import LARGEST_COUNT, LONGEST_TIME, UsageError
 from phase10_training.guarded import GuardedAgent
 from phase10_training.line_ups import LineUp
 from phase10_training.matches import GameResults, PlaySettings, check_table
@@ -106,8 +107,9 @@ def check_config(config: TournamentConfig, rules: RuleSet | None = None) -> Rule
     if config.format == "gauntlet":
         for name in config.challengers:
             if name not in names:
-                close = nearest(name, names)
-                raise UsageError(f"challengers has {name!r}, not one of agents; did you mean {close!r}?")
+                raise UsageError(
+                    f"challengers has {name!r}, not one of agents; {hint(name, names, 'agent')}."
+                )
         if not 0 < len(config.challengers) < len(names):
             raise UsageError(
                 "a gauntlet expects challengers and a pool; name one or more of the agents in challengers."

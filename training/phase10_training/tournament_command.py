@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 import tyro
 
+from phase10_env.names import hint
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
-from phase10_training.errors import UsageError, check_range, nearest
+from phase10_training.errors import UsageError, check_range
 from phase10_training.game_records import write_records
 from phase10_training.guarded import FORFEIT_RULE
 from phase10_training.progress import TrainingProgress
@@ -79,7 +80,7 @@ def tournament_config(options: TournamentOptions) -> tuple[str, TournamentConfig
         names = config_names(FOLDER)
         raise UsageError(
             f"expected a configuration or at least two agents, found {options.what[0]!r}; "
-            f"the nearest configuration is {nearest(options.what[0], names)!r}."
+            f"{hint(options.what[0], names, 'configuration')}."
         )
     if len(options.what) == 1:
         name = Path(options.what[0]).stem
