@@ -24,7 +24,7 @@ from phase10_env.rules.state import GAME
 from phase10_training.cli_support import GameOptions, JsonOption
 from phase10_training.equity_data import Standings, collect_standings
 from phase10_training.errors import UsageError, check_range
-from phase10_training.files import write_text
+from phase10_training.files import check_file, write_text
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 
@@ -355,6 +355,8 @@ def equity_command(options: EquityOptions) -> None:
     game = options.game
     ruleset = load_rules(game.rules)
     ruleset.check_players(game.players)
+    if options.out is not None:
+        check_file("--out", options.out)
     with TrainingProgress(options.games, 0, "equity", unit="games") as progress:
         standings = collect_standings(
             options.agent,

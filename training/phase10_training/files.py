@@ -1,12 +1,50 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and finding out before long work whether its results can be written."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from pathlib import Path
 
-__all__ = ["write_bytes", "write_text"]
+from phase10_training.errors import UsageError
+
+__all__ = ["check_file", "check_folder", "write_bytes", "write_text"]
+
+
+def check_folder(option: str, folder: Path) -> None:
+    """Refuse a folder that cannot be made or written, before the work whose results go there; nothing is left.
+
+    Raises:
+        UsageError: naming the option, the folder and the reason.
+    """
+    _try(option, folder, folder, "folder")
+
+
+def check_file(option: str, path: Path) -> None:
+    """Refuse a file that cannot be written, before the work whose result it shall hold; nothing is left.
+
+    Raises:
+        UsageError: naming the option, the file and the reason.
+    """
+    if path.is_dir():
+        raise UsageError(f"{option} expects a file, found the folder {str(path)!r}; name a file in it.")
+    _try(option, path, path.parent, "file")
+
+
+def _try(option: str, wanted: Path, folder: Path, kind: str) -> None:
+    """Write a file without a name where the folder is, or where it will be made."""
+    try:
+        there = folder
+        while not there.exists() and there != there.parent:
+            there = there.parent
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as problem:
+        raise UsageError(
+            f"{option} expects a {kind} that can be written, found {str(wanted)!r} ({problem.strerror}); "
+            "name another one."
+        ) from None
 
 
 def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:

@@ -15,6 +15,7 @@ from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
 from phase10_training.errors import UsageError, check_range
+from phase10_training.files import check_folder
 from phase10_training.game_records import write_records
 from phase10_training.guarded import FORFEIT_RULE
 from phase10_training.progress import TrainingProgress
@@ -160,6 +161,8 @@ def tournament_command(options: TournamentOptions) -> int | None:
         name, config = tournament_config(options)
         folder = _folder(options, name)
     play = _player(options)
+    if options.records is not None:
+        check_folder("--records", options.records)
     try:
         with TrainingProgress(total_games(config), title="games", unit="games") as bar:
             standings = run_tournament(
