@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 from typing import SupportsIndex
 
+from phase10_env.names import nearest
 from phase10_env.rules.cards import COLOUR_LETTERS, KIND_TEXTS, WILD
 from phase10_env.rules.table import (
     BUILD,
@@ -138,10 +138,10 @@ def _advice(words: list[str]) -> str:
         return "a Skip is played on a player 1 to 5 seats to the left, as in 'skip 1'"
     if word in _ARGUMENTS:
         return f"'{word}' is followed by {_ARGUMENTS[word]}"
-    verbs = difflib.get_close_matches(word, _ARGUMENTS, n=1, cutoff=0.5)
-    if not verbs:
+    verb = nearest(word, _ARGUMENTS)
+    if verb is None:
         return f"an action begins with one of {', '.join(_ARGUMENTS)}"
-    nearest = _LOWER.get(f"{verbs[0]} {rest}".strip())
-    if nearest is not None:
-        return f"the nearest is '{ACTION_TEXTS[nearest]}'"
-    return f"the nearest word is '{verbs[0]}', followed by {_ARGUMENTS[verbs[0]]}"
+    meant = _LOWER.get(f"{verb} {rest}".strip())
+    if meant is not None:
+        return f"the nearest is '{ACTION_TEXTS[meant]}'"
+    return f"the nearest word is '{verb}', followed by {_ARGUMENTS[verb]}"

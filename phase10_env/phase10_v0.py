@@ -97,6 +97,8 @@ rewards that `last()` gives an agent add up to its return. When the game is over
 `parallel_env()` is the same game with all agents at once. Every agent gets its observation at each step, only the
 one to act has a mask that is not all zeros, and only its action counts: actions of the others are ignored and may
 be left out. `infos[agent]["active_agent"]` names the one to act. An illegal action ends the game as in `env()`.
+Libraries that draw a legal action for every agent at every step, as TorchRL does, want `env()`: here all agents but
+one have none.
 
 ## Version history
 

@@ -6,7 +6,6 @@ give each legal action (nan elsewhere), higher is better; `explain` prints it.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phase10_env.decision import Agent, DecisionView
+from phase10_env.names import hint
 from phase10_env.observation import LEVELS
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "AgentError",
     "DecisionView",
     "ValuingAgent",
-    "nearest",
     "observation_level",
     "read_number",
     "refuse_unknown",
@@ -53,25 +52,12 @@ def observation_level(agents: Iterable[Agent]) -> str | None:
     return next((level for level in reversed(LEVELS) if level in asked), None)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a half sentence that names the known word most like the given one.
-
-    >>> nearest("gredy", ["random", "greedy"])
-    "the nearest is 'greedy'"
-    """
-    names = list(known)
-    if not names:
-        return "it takes none"
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.0)
-    return f"the nearest is {close[0]!r}"
-
-
 def refuse_unknown(agent: str, parameters: Mapping[str, str], known: Iterable[str]) -> None:
     """Raise AgentError for the first parameter that an agent does not have."""
     names = list(known)
     for name in parameters:
         if name not in names:
-            raise AgentError(f"agent {agent!r} has no parameter {name!r}: {nearest(name, names)}")
+            raise AgentError(f"agent {agent!r} has no parameter {name!r}: {hint(name, names)}")
 
 
 def read_number(

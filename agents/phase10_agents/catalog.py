@@ -6,11 +6,12 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from phase10_agents.base import Agent, AgentError, nearest, read_number, refuse_unknown
+from phase10_agents.base import Agent, AgentError, read_number, refuse_unknown
 from phase10_agents.heuristics import Aware, ExpectedTurns, Greedy
 from phase10_agents.policies import policy_number
 from phase10_agents.search import Search, SearchSettings
 from phase10_agents.uniform import Melder, UniformRandom
+from phase10_env.names import hint
 
 __all__ = ["AGENTS", "agent_names", "load_agent"]
 
@@ -129,14 +130,18 @@ def _own_agent(module_name: str, class_name: str) -> Agent:
             raise AgentError(
                 f"module {module_name!r} needs {error.name!r}, which is not installed"
             ) from error
-        known = nearest(module_name, AGENTS)
+        known = hint(module_name, AGENTS)
         raise AgentError(
             f"agent {module_name!r} is not known and no module has that name: {known}; an agent of your own is "
             "written 'module:Class' with the module on the path"
         ) from None
+    except Exception as error:
+        raise AgentError(
+            f"module {module_name!r} cannot be imported: {type(error).__name__}: {error}; mend it"
+        ) from error
     if not hasattr(module, class_name):
         names = [name for name in vars(module) if not name.startswith("_")]
-        raise AgentError(f"module {module_name!r} has no {class_name!r}: {nearest(class_name, names)}")
+        raise AgentError(f"module {module_name!r} has no {class_name!r}: {hint(class_name, names)}")
     try:
         agent = getattr(module, class_name)()
     except Exception as error:
@@ -173,7 +178,7 @@ def load_agent(spec: str) -> Agent:
     if entry is None:
         if colon and rest and "=" not in rest:
             return _own_agent(name, rest)
-        raise AgentError(f"unknown agent {spec!r}: {nearest(name, AGENTS)}")
+        raise AgentError(f"unknown agent {spec!r}: {hint(name, AGENTS)}")
     if entry.argument:
         if not rest:
             raise AgentError(f"agent {name!r} is written '{name}:{entry.argument}', found {spec!r}")

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from phase10_agents.base import Agent, AgentError, DecisionView, ValuingAgent, nearest, observation_level
+from phase10_agents.base import Agent, AgentError, DecisionView, ValuingAgent, observation_level
 from phase10_agents.lookahead import colours_count, drop_losers, gated_choice, play_samples
 from phase10_agents.playouts import play_with_agent
 from phase10_agents.policies import POLICIES, POLICY_WEIGHTS, policy_number
 from phase10_agents.scratch import new_scratch
 from phase10_env.equity import EquityModel, default_equity
+from phase10_env.names import hint
 from phase10_env.rules import table
 from phase10_env.rules.cards import NUMBERS, WILD
 from phase10_env.rules.kernel import announce
@@ -86,7 +87,7 @@ class Search:
         announce("phase10_agents.lookahead")
         policy = policy_number(playout) if isinstance(playout, str) else -1
         if isinstance(playout, str) and policy < 0:
-            raise AgentError(f"no compiled policy is called {playout!r}: {nearest(playout, POLICIES)}")
+            raise AgentError(f"no compiled policy is called {playout!r}: {hint(playout, POLICIES)}")
         self.name = name
         self.base = base
         self.playout = playout

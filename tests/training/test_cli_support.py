@@ -71,7 +71,7 @@ def test_shared_options_are_written_without_a_prefix() -> None:
     ("text", "sentence"),
     [
         ("", "expected one of {train, evaluate}; see phase10 --help."),
-        ("trian x", "unrecognized options: trian, x; did you mean 'train' of train, evaluate?"),
+        ("trian x", "unrecognized options: trian, x; the nearest is 'train'; see phase10"),
         ("train", "missing from phase10 train: STR config (required); see phase10 train --help."),
         ("train x --devise cpu", "unrecognized options: --devise, cpu; did you mean --device? see phase10"),
         ("train x --players many", "--players expects a number, found 'many'; see phase10 --help."),

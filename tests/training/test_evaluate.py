@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -349,6 +350,62 @@ def test_json_gives_every_opponent(capsys: pytest.CaptureFixture[str]) -> None:
         assert row["interval"][0] <= row["win_share"] <= row["interval"][1]
 
 
+BROKEN = {
+    "crash": "raise KeyError('phase')",
+    "nothing": "return None",
+    "for_six": "raise AgentError(\"agent 'for_six' plays at tables of six, found another\")",
+    "illegal": "return [164] * len(view)",
+    "now_and_then": "return view.legal_actions[:, 0].astype(int) if len(view) > 1 or view.random[0] % 50 else 1 / 0",
+}
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        f"class {kind}:\n    name = {kind!r}\n    def act(self, view):\n        {body}"
+        for kind, body in BROKEN.items()
+    ]
+    lines.insert(0, "from phase10_agents.base import AgentError")
+    (tmp_path / "broken_agents.py").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "evaluate broken_agents:crash --against melder greedy --deals 3 --rules short-5",
+        "evaluate greedy --against melder broken_agents:nothing --deals 3 --rules short-5 --json",
+        "compare greedy broken_agents:crash --max-deals 4 --rules short-5 --json",
+    ],
+)
+def test_an_agent_that_never_answers_makes_a_failed_run(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(text.split()) == 1
+    captured = capsys.readouterr()
+    last = captured.err.splitlines()[-1]
+    assert last.startswith(
+        "error: 'crash' gave no action in" if "crash" in text else "error: 'nothing' gave no"
+    )
+    assert "so nothing was measured; mend the agent" in last
+    if "--json" in text:
+        json.loads(captured.out)  # what there is to tell is told all the same
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize("agent", ["illegal", "now_and_then"])
+def test_agents_that_answer_are_measured_whatever_they_lose_by(
+    agent: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"evaluate broken_agents:{agent} --against melder --deals 6 --rules short-5 --json"
+    assert main(words.split()) == 0
+    captured = capsys.readouterr()
+    (found,) = json.loads(captured.out)["opponents"]
+    assert found["illegal_actions"] == (12 if agent == "illegal" else 0)
+    assert "error" not in captured.err
+
+
 def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     words = "evaluate greedy --against melder --deals 4 --rules short-5"
     assert main(words.split()) == 0
@@ -362,14 +419,18 @@ def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     ("text", "sentence"),
     [
         ("evaluate gredy --against random", "unknown agent 'gredy': the nearest is 'greedy'"),
+        ("evaluate greedy --against random gredy", "unknown agent 'gredy': the nearest is 'greedy'"),
+        ("evaluate greedy --against random broken_agents:for_six", "'for_six' plays at tables of six"),
         ("evaluate greedy --against", "--against expects at least one opponent, found none"),
         ("evaluate greedy --against random --rules nope", "nope"),
-        ("evaluate greedy --against random --time-limit 0", "--time-limit expects seconds above 0, found 0"),
+        ("evaluate greedy --against random --time-limit 0", "--time-limit expects a number above 0, found 0"),
         ("evaluate greedy --against random --players 9", "--players expects 2 to 6, found 9"),
-        ("evalute greedy", "there is no command 'evalute'; did you mean 'evaluate'?"),
+        ("evalute greedy", "there is no command 'evalute'; the nearest is 'evaluate'; see phase10 --help."),
+        ("chess", "there is no command 'chess'; expected one of 'train', 'evaluate',"),
         ("--json", "expected a command before '--json'"),
     ],
 )
+@pytest.mark.usefixtures("broken")
 def test_bad_input_is_one_sentence_and_exit_code_2(
     text: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

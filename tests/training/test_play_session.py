@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from phase10_env.records import replay
 from phase10_env.render import table_facts
 from phase10_training.advice import AgentFaultError, GameViews, advise, advise_game, opinions
 from phase10_training.errors import UsageError
-from phase10_training.play_session import PlayError, PlaySession, write_replacing
+from phase10_training.play_session import PlayError, PlaySession
 
 
 def act_at_random(session: PlaySession, rng: np.random.Generator) -> None:
@@ -142,22 +141,6 @@ def test_a_move_that_was_altered_in_the_file_is_found(tmp_path: Path) -> None:
     (tmp_path / "game.json").write_text(json.dumps(data))
     with pytest.raises(UsageError, match="the record of the saved game is wrong: line"):
         PlaySession.load(tmp_path / "game.json")
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "file"
-    write_replacing(target, "old")
-
-    def fail(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="No space"):
-        write_replacing(target, "new")
-    assert target.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_hint_is_what_the_agent_would_do_with_its_values() -> None:

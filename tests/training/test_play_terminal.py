@@ -73,7 +73,7 @@ def test_illegal_and_unknown_moves_are_explained(tmp_path: Path) -> None:
     assert "(R8)" in screen.text
     assert "Unknown action 'frobnicate'" in screen.text
     assert "Type an action, or help." in screen.text
-    assert "unknown agent 'nope': the nearest is" in screen.text
+    assert "unknown agent 'nope': expected one of 'random', 'melder'" in screen.text
 
 
 def test_commands_show_help_rules_moves_and_hints(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Tournaments: formats, the store that survives a kill, faults that stop nobody, and records of every game."""
 
+import importlib
 import json
 import os
 import signal
@@ -144,7 +145,7 @@ def test_the_field_gives_the_share_of_one_agent_among_copies(tmp_path: Path) -> 
         ({"agents": ("greedy", "gredy")}, "unknown agent 'gredy'"),
         ({"players": 4}, "expects at least 4 agents, found 3"),
         ({"format": "gauntlet"}, "a gauntlet expects challengers and a pool"),
-        ({"format": "gauntlet", "challengers": ("greedi",)}, "did you mean 'greedy'?"),
+        ({"format": "gauntlet", "challengers": ("greedi",)}, "the nearest agent is 'greedy'"),
         ({"challengers": ("greedy",)}, "challengers only play in format = 'gauntlet'"),
         ({"format": "swiss", "players": 5}, "expects as many agents, found 3"),
         ({"rules": "oficial"}, "oficial"),
@@ -400,6 +401,108 @@ def test_the_command_plays_prints_and_resumes(tmp_path: Path, capsys: pytest.Cap
     assert len(list((tmp_path / "records").iterdir())) == 3
 
 
+OWN_AGENT = """
+from phase10_agents.catalog import load_agent
+
+class Player:
+    name = "own"
+
+    def __init__(self):
+        self.act = load_agent("melder").act
+"""
+
+
+def begun(folder: Path, count: int, **changes: Any) -> TournamentConfig:
+    """Play the first blocks of a tournament, as if it had been killed then."""
+
+    class StopError(Exception):
+        pass
+
+    def some(plan: BlockPlan, blocks: Any, specs: Any) -> Any:
+        yield from play_here(plan, blocks[:count], specs)
+        raise StopError
+
+    chosen = config(**changes)
+    with pytest.raises(StopError):
+        run_tournament(chosen, folder, play=some)
+    return chosen
+
+
+def test_a_tournament_goes_on_from_its_folder_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "house.toml"
+    rules.write_text('name = "house"\nphases = ["set 3", "run 4"]\n')
+    (tmp_path / "own_player_a.py").write_text(OWN_AGENT)
+    monkeypatch.syspath_prepend(tmp_path)
+    changes = {
+        "agents": ("own_player_a:Player", "greedy", "melder"),
+        "format": "gauntlet",
+        "challengers": ("greedy",),
+        "rules": str(rules),
+        "seed": 5,
+    }
+    plain = run_tournament(config(**changes), tmp_path / "plain")
+    chosen = begun(tmp_path / "t", 1, **changes)
+    rules.unlink()  # the folder holds the rules, too
+    words = f"tournament --resume --no-report --json --out {tmp_path / 't'}".split()
+    for _ in range(2):  # the second time there is nothing left to play
+        assert main(words) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["games"] == total_games(chosen) == plain.games
+        assert tuple(found["settings"]["agents"]) == chosen.agents
+    assert without_clock(read_standings(tmp_path / "t")[1]) == without_clock(plain)
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ("--deals 9", "was made with deals = 6, found 9"),
+        ("--set seed=3", "was made with seed = 0, found 3"),
+        ("--rules official", "was made with rules = "),
+    ],
+)
+def test_other_settings_than_those_of_the_folder_are_refused(
+    more: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun(tmp_path / "t", 1)
+    assert main(f"tournament --resume --out {tmp_path / 't'} {more}".split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "no module has that name"),
+        ("raise RuntimeError('no display')", "cannot be imported: RuntimeError: no display"),
+        ("class Other: pass", "has no 'Player'"),
+    ],
+)
+def test_an_agent_that_is_not_there_any_more_is_one_sentence(
+    text: str | None,
+    reason: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = tmp_path / "own_player_b.py"
+    module.write_text(OWN_AGENT)
+    monkeypatch.syspath_prepend(tmp_path)
+    begun(tmp_path / "t", 1, agents=("own_player_b:Player", "greedy"))
+    monkeypatch.delitem(sys.modules, "own_player_b")
+    module.unlink() if text is None else module.write_text(text + "  # another length\n")
+    importlib.invalidate_caches()
+    assert main(f"tournament --resume --out {tmp_path / 't'}".split()) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: agent 'own_player_b:Player' of the tournament in ")
+    assert reason in error
+    assert "go on in the folder where the tournament was begun" in error
+    assert error.count("\n") == 1
+
+
 def test_configurations_take_overrides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = (
         f"tournament smoke --set deals=1 --set agents=['greedy','melder'] --no-report --json --out {tmp_path}"
@@ -413,6 +516,7 @@ def test_configurations_take_overrides(tmp_path: Path, capsys: pytest.CaptureFix
     [
         ("tournament", "expected a configuration or at least two agents"),
         ("tournament smok", "the nearest configuration is 'smoke'"),
+        ("tournament chess --out OUT", "found 'chess'; expected one of the configurations '"),
         ("tournament greedy gredy --out OUT", "unknown agent 'gredy'"),
         (
             "tournament smoke --set dels=3 --out OUT",
@@ -421,6 +525,8 @@ def test_configurations_take_overrides(tmp_path: Path, capsys: pytest.CaptureFix
         ("tournament smoke --deals 0 --out OUT", "deals"),
         ("tournament smoke --workers 0 --out OUT", "--workers expects at least 1, found 0"),
         ("tournament smoke --resume", "--resume expects the folder to go on with"),
+        ("tournament --resume", "--resume expects the folder to go on with"),
+        ("tournament --resume --out OUT", "found none; name the folder of a tournament"),
         ("tournament no/such.toml", "does not exist"),
     ],
 )
@@ -448,7 +554,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     rest = process.stderr.read()
     process.stderr.close()
     assert process.wait() == 130
-    assert "--resume" in rest
+    assert f"go on with 'phase10 tournament --resume --out {tmp_path / 't'}'." in rest
     assert "Traceback" not in rest
 
 

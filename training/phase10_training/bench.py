@@ -28,12 +28,14 @@ from phase10_training.bench_items import (
 )
 from phase10_training.cli_support import JsonOption, SetOptions
 from phase10_training.config import config_to_dict, load_config
-from phase10_training.errors import UsageError
+from phase10_training.errors import UsageError, check_range
 from phase10_training.rules_option import load_rules
 
 __all__ = ["BenchOptions", "BenchSettings", "bench", "bench_command"]
 
 FOLDER = "benchmarks"
+MOST = 1_000_000
+"""Games, repetitions or decisions in one item."""
 
 
 class BenchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,8 +72,7 @@ class BenchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         """Check the numbers."""
         for name in ("games", "repetitions", "decisions", "python_decisions", "sb3_games", "sb3_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} expects at least 1, found {getattr(self, name)}")
+            check_range(name, getattr(self, name), 1, MOST)
         if not self.players or not all(2 <= players <= 6 for players in self.players):
             raise ValueError(f"players expects numbers from 2 to 6, found {list(self.players)}")
 

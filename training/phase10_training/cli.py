@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from phase10_training.errors import UsageError, nearest
+from phase10_env.names import hint
+from phase10_training.errors import UsageError
 
 __all__ = ["COMMANDS", "CommandEntry", "load_command", "main"]
 
@@ -134,16 +135,14 @@ def load_command(name: str) -> tuple[Callable[[Any], int | None], type[Any]]:
     """Return a command's function and the type of its options.
 
     Raises:
-        UsageError: there is no such command; the sentence names the nearest.
+        UsageError: there is no such command; the sentence names the one that was meant.
 
     >>> load_command("evaluat")
     Traceback (most recent call last):
-    phase10_training.errors.UsageError: there is no command 'evaluat'; did you mean 'evaluate'? see ...
+    phase10_training.errors.UsageError: there is no command 'evaluat'; the nearest is 'evaluate'; see ...
     """
     if name not in COMMANDS:
-        raise UsageError(
-            f"there is no command {name!r}; did you mean {nearest(name, COMMANDS)!r}? see phase10 --help."
-        )
+        raise UsageError(f"there is no command {name!r}; {hint(name, COMMANDS)}; see phase10 --help.")
     module, _, function_name = COMMANDS[name].target.partition(":")
     function = getattr(import_module(module), function_name)
     hints = typing.get_type_hints(function)

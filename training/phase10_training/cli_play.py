@@ -21,7 +21,8 @@ from phase10_env.rules.ruleset import PRESETS, RuleSet
 from phase10_training.advice import advise_game
 from phase10_training.cli_support import JsonOption
 from phase10_training.errors import UsageError
-from phase10_training.play_session import HUMAN, PlaySession, write_replacing
+from phase10_training.files import check_file, check_folder, write_text
+from phase10_training.play_session import HUMAN, PlaySession
 from phase10_training.play_tables import Tables
 from phase10_training.play_terminal import TerminalPlay
 from phase10_training.play_web import PlayServer, offered_agents
@@ -131,6 +132,7 @@ def play_command(options: PlayOptions) -> int:
             raise UsageError(
                 f"{path} holds a game that is not finished; go on with --resume {path}, or name another --seed."
             )
+    check_file("--out" if options.resume is None else "--resume", path)
     hints = _known(options.hints)
     return TerminalPlay(
         session,
@@ -250,6 +252,7 @@ def watch_command(options: WatchOptions) -> int:
         return _serve(server)
     colour = use_colours(sys.stdout)
     if first.people:
+        check_folder("--out", options.out)
         path = options.out / f"watch-{rules.name}-{options.seed}.json"
         return TerminalPlay(first, path, path.with_suffix(".p10"), colour=colour).run()
     games = options.games or (0 if sys.stdout.isatty() else 1)
@@ -303,6 +306,8 @@ def replay_command(options: ReplayOptions) -> int:
     names = _seat_names(replayed)
     if options.seat is not None and not 0 <= options.seat < game.num_players:
         raise UsageError(f"--seat expects 0 to {game.num_players - 1}, found {options.seat}.")
+    if options.html is not None:
+        check_file("--html", options.html)
     advice = advise_game(load_agent(options.agent), game) if options.agent else []
     adviser = options.agent or ""
     if options.html is not None:
@@ -310,7 +315,7 @@ def replay_command(options: ReplayOptions) -> int:
         page = replay_html(
             game, viewer=options.seat, names=names, advice=advice, adviser=adviser, title=title
         )
-        write_replacing(options.html, page)
+        write_text(options.html, page)
         _say(f"{options.html}: {len(game.history)} events of one game")
     elif sys.stdin.isatty() and sys.stdout.isatty() and options.files[0] != "-":
         colour = use_colours(sys.stdout)

@@ -16,19 +16,20 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from phase10_training.errors import UsageError, nearest
+from phase10_env.names import hint
+from phase10_training.errors import LARGEST_COUNT, UsageError, check_range
 
 __all__ = [
     "Command",
     "DealOptions",
     "DeviceOptions",
+    "FailedRun",
     "GameOptions",
     "GameOverrides",
     "Interrupted",
     "JsonOption",
     "OutputOptions",
     "SetOptions",
-    "nearest",
     "parse_arguments",
     "run_command",
 ]
@@ -92,8 +93,7 @@ class DealOptions:
     """Deals; each is played once from every seating of the agents."""
 
     def __post_init__(self) -> None:
-        if self.deals < 1:
-            raise UsageError(f"--deals expects at least 1, found {self.deals}.")
+        check_range("--deals", self.deals, 1, LARGEST_COUNT)
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,7 @@ def _sentence(box: str) -> str:
         meant = re.match(r"Perhaps you meant: (--?[\w-]+)", part)
         if available:
             names = available[1].split(", ")
-            close = nearest(found[1], names) if found else None
-            problem += f"; did you mean {close!r} of {', '.join(names)}?" if close else ""
+            problem += f"; {hint(found[1], names)}" if found else ""
         elif meant:
             problem += f"; did you mean {meant[1]}?"
     asked_for_help = re.search(r"(?:run|see):? (\S.* --help)$", parts[-1])
@@ -209,11 +208,16 @@ class Interrupted(KeyboardInterrupt):
     """Stop after Ctrl-C, with a sentence that says how to go on."""
 
 
+class FailedRun(RuntimeError):  # noqa: N818  # the name says what the exit code says
+    """Report a run that came to its end in vain, in one sentence; the exit code is 1."""
+
+
 def run_command(command: Command, resume_hint: str | None = None) -> int:
     """Run a command and return its exit code; problems become one sentence on standard error.
 
-    Bad input (`ValueError` and its subclasses, files that are missing or must not be read) gives 2, a failure
-    of the machine (disk full, out of memory) 1, Ctrl-C 130. Anything else is a bug and keeps its traceback.
+    Bad input (`ValueError` and its subclasses, files that are missing or must not be read) gives 2, a run in
+    vain (`FailedRun`) or a failure of the machine (disk full, out of memory) 1, Ctrl-C 130. Anything else is a
+    bug and keeps its traceback.
     With PHASE10_DEBUG=1 in the environment every traceback is shown.
 
     Args:
@@ -248,6 +252,9 @@ def run_command(command: Command, resume_hint: str | None = None) -> int:
         return EXIT_FAILED
     except MemoryError:
         _report("out of memory; use fewer games or a smaller batch.")
+        return EXIT_FAILED
+    except FailedRun as problem:
+        _report(str(problem))
         return EXIT_FAILED
     except ValueError as problem:
         _report(str(problem))

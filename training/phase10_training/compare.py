@@ -17,15 +17,15 @@ import tyro
 from phase10_agents.catalog import load_agent
 from phase10_env.decision import Agent
 from phase10_env.rules.ruleset import RuleSet
-from phase10_training.cli_support import GameOptions, JsonOption
-from phase10_training.errors import UsageError
-from phase10_training.guarded import Fault, GuardedAgent
+from phase10_training.cli_support import FailedRun, GameOptions, JsonOption
+from phase10_training.errors import LARGEST_COUNT, LONGEST_TIME, check_range
+from phase10_training.guarded import Fault, GuardedAgent, nothing_measured
 from phase10_training.line_ups import deal_seeds, rotations
 from phase10_training.matches import PlaySettings, play_games
 from phase10_training.progress import TrainingProgress
 from phase10_training.round_stats import LUCK
 from phase10_training.rules_option import load_rules
-from phase10_training.sequential import Decision, SequentialTest
+from phase10_training.sequential import LARGEST_ELO, Decision, SequentialTest
 from phase10_training.statistics import (
     Estimate,
     FloatArray,
@@ -54,7 +54,8 @@ class Comparison:
         superiority: probability that A's true share is above par.
         outcomes: how often each deal average came out (pentanomial for two players).
         adjusted: the estimate without the luck of the cards, or None where it was not asked for.
-        faults: games lost by a fault; agent 0 is A.
+        games: played in all, also those of a block that the test did not need.
+        faults: of these games; agent 0 is A.
     """
 
     agent: str
@@ -72,6 +73,7 @@ class Comparison:
     superiority: float
     outcomes: dict[float, int]
     adjusted: LuckAdjusted | None
+    games: int
     faults: tuple[Fault, ...]
 
     @property
@@ -224,6 +226,7 @@ def compare(
         superiority=likelihood_of_superiority(estimate, 1.0 / players),
         outcomes=dict(sorted(outcomes.items())),
         adjusted=adjust_for_luck(averages, np.concatenate(luck)[:used]) if adjust_luck else None,
+        games=done * players,
         faults=tuple(faults),
     )
 
@@ -283,8 +286,10 @@ class CompareOptions:
 
 def compare_command(options: CompareOptions) -> int | None:
     """Run `phase10 compare`."""
-    if options.max_deals < 2:
-        raise UsageError(f"--max-deals expects at least 2, found {options.max_deals}.")
+    check_range("--max-deals", options.max_deals, 2, LARGEST_COUNT)
+    check_range("--time-limit", options.time_limit, 0, LONGEST_TIME, above=True)
+    for name, elo in (("--elo0", options.elo0), ("--elo1", options.elo1)):
+        check_range(name, elo, -LARGEST_ELO, LARGEST_ELO)
     with TrainingProgress(options.max_deals, title="deals", unit="deals") as bar:
         result = compare(
             options.a,
@@ -306,6 +311,9 @@ def compare_command(options: CompareOptions) -> int | None:
         sys.stdout.write(json.dumps(result.to_dict(), indent=1) + "\n")
     else:
         _print(result, options)
+    in_vain = nothing_measured((result.agent, result.opponent), result.faults, result.games)
+    if in_vain:
+        raise FailedRun(in_vain)
     return None
 
 

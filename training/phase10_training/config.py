@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from phase10_training.errors import UsageError, nearest
+from phase10_env.names import hint, nearest
+from phase10_training.errors import UsageError
 
 __all__ = [
     "ConfigError",
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+ANY = 0.0
+"""An unknown key is always answered with the nearest valid one, near or not."""
 
 _BARE_WORD = re.compile(r"[^\s\"'\[\]{}=#]+")
 
@@ -97,8 +101,8 @@ def find_config(name_or_path: str | os.PathLike[str], folder: str) -> Traversabl
 
 
 def _or_name(folder: str, text: str) -> str:
-    name = nearest(Path(text).name.removesuffix(".toml"), config_names(folder))
-    return f" or a shipped name (the nearest is {name!r})" if name else ""
+    names = config_names(folder)
+    return f" or a shipped name ({hint(Path(text).name.removesuffix('.toml'), names)})" if names else ""
 
 
 def read_toml(file: Traversable) -> dict[str, Any]:
@@ -194,10 +198,29 @@ def _build(config_type: type[T], data: Mapping[str, Any], source: str, overridde
     for key, value in _unknown_keys(inspect.type_info(config_type), data, ""):
         close = _nearest_key(config_type, key, section=isinstance(value, Mapping))
         raise ConfigError(f"unknown key {key!r} in {source}; the nearest valid key is {close!r}.")
+    for key, value in _numbers(data, ""):
+        if not -(2**63) <= value < 2**63:  # nor is nan
+            given = next((one for one in overridden if f"{key}.".startswith(f"{one}.")), None)
+            where = f"--set {given}" if given else source
+            raise ConfigError(
+                f"the key {key!r} in {where} expects a finite number of at most 64 bits, found {value!r}."
+            )
     try:
         return msgspec.convert(data, config_type)
     except msgspec.ValidationError as problem:
         raise ConfigError(_explain(config_type, data, source, overridden, str(problem))) from None
+
+
+def _numbers(data: Any, key: str) -> Iterator[tuple[str, int | float]]:
+    """Yield every number of nested data with its dotted key."""
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            yield from _numbers(value, f"{key}.{name}" if key else str(name))
+    elif isinstance(data, (list, tuple)):
+        for index, value in enumerate(data):
+            yield from _numbers(value, f"{key}.{index}")
+    elif isinstance(data, (int, float)):
+        yield key, data
 
 
 def _explain(
@@ -329,13 +352,13 @@ def _nearest_key(config_type: type[msgspec.Struct], key: str, section: bool = Fa
     *above, name = key.split(".")
     inside = _struct_of(_type_at(root, above))
     if inside is not None and above:
-        close = nearest(name, _field_types(inside))
+        close = nearest(name, _field_types(inside), ANY)
         return ".".join([*above, close]) if close else ".".join(above)
     leaves = list(_leaf_keys(root, ""))
     if section:
         leaves = sorted({leaf.rpartition(".")[0] for leaf in leaves} - {""}) or leaves
     same_name = [leaf for leaf in leaves if leaf.rpartition(".")[2] == name]
-    return nearest(key, same_name or leaves) or key
+    return nearest(key, same_name or leaves, ANY) or key
 
 
 def _describe_type(node: inspect.Type | None) -> str | None:

@@ -23,7 +23,8 @@ from phase10_env.rules.ruleset import RuleSet
 from phase10_env.rules.state import GAME
 from phase10_training.cli_support import GameOptions, JsonOption
 from phase10_training.equity_data import Standings, collect_standings
-from phase10_training.errors import UsageError
+from phase10_training.errors import UsageError, check_range
+from phase10_training.files import check_file, write_text
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 
@@ -40,6 +41,9 @@ __all__ = [
 _Float = npt.NDArray[np.float64]
 
 _EVERY_ROUND = "every_round"
+
+MOST_GAMES = 10_000_000
+"""All standings are held in memory."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -340,10 +344,8 @@ class EquityOptions:
     """File for the model; printed if there is none."""
 
     def __post_init__(self) -> None:
-        if self.games < 10:
-            raise UsageError(f"--games expects at least 10, found {self.games}.")
-        if not 0 <= self.mixed <= 1:
-            raise UsageError(f"--mixed expects a share from 0 to 1, found {self.mixed}.")
+        check_range("--games", self.games, 10, MOST_GAMES)
+        check_range("--mixed", self.mixed, 0, 1)
         if self.out is not None and (self.out.is_dir() or not self.out.parent.is_dir()):
             raise UsageError(f"--out expects a file in a folder that exists, found {str(self.out)!r}.")
 
@@ -353,6 +355,8 @@ def equity_command(options: EquityOptions) -> None:
     game = options.game
     ruleset = load_rules(game.rules)
     ruleset.check_players(game.players)
+    if options.out is not None:
+        check_file("--out", options.out)
     with TrainingProgress(options.games, 0, "equity", unit="games") as progress:
         standings = collect_standings(
             options.agent,
@@ -372,9 +376,7 @@ def equity_command(options: EquityOptions) -> None:
     } | fit.to_dict()
     text = json.dumps(data, indent=1) + "\n"
     if options.out is not None:
-        partial = options.out.with_name(f".{options.out.name}.partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(options.out)
+        write_text(options.out, text)
     if options.json.json or options.out is None:
         sys.stdout.write(text)
         return

@@ -1,38 +1,40 @@
-"""Errors in what a user gave us: the base class, and the nearest valid name for a wrong one."""
+"""Errors in what a user gave us: the base class, and numbers out of range."""
 
-import difflib
-from collections.abc import Iterable
+__all__ = ["LARGEST_COUNT", "LONGEST_TIME", "UsageError", "check_range"]
 
-__all__ = ["UsageError", "nearest"]
+LARGEST_COUNT = 1_000_000_000
+"""Most deals, games or decisions that a command takes: more would not end, and numbers of games must fit 64 bits."""
+LONGEST_TIME = 86_400.0
+"""Most seconds for one decision: a day."""
 
 
 class UsageError(ValueError):
     """Report a wrong option, name or value in one sentence: expected, found, what to do."""
 
 
-def nearest(name: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that is spelled most like `name` or has its letters as initials, or None of none.
+def check_range(name: str, value: float, least: float, most: float, *, above: bool = False) -> None:
+    """Refuse a number out of its range; nan is out of every range.
 
     Args:
-        name: what was given.
-        choices: what would have been valid; of equally near ones the first wins.
+        name: of the option or setting.
+        value: what was given.
+        least, most: both allowed, `least` not with `above`.
+        above: the number must be above `least`.
 
-    >>> nearest("quikstart", ["quickstart", "two_players"])
-    'quickstart'
-    >>> nearest("lr", ["clip", "optimizer.learning_rate"])
-    'optimizer.learning_rate'
-    >>> nearest("x", []) is None
-    True
+    Raises:
+        UsageError: with the limit that was not kept.
+
+    >>> check_range("--deals", 10, 1, LARGEST_COUNT)
+    >>> check_range("--time-limit", float("inf"), 0, LONGEST_TIME, above=True)
+    Traceback (most recent call last):
+    phase10_training.errors.UsageError: --time-limit expects at most 86400, found inf.
     """
-    valid = list(choices)
-    if not valid:
-        return None
-    given = name.lower()
+    if value > most:
+        raise UsageError(f"{name} expects at most {_digits(most)}, found {value}.")
+    if not (value > least if above else value >= least):
+        words = "a number above" if above else "at least"
+        raise UsageError(f"{name} expects {words} {_digits(least)}, found {value}.")
 
-    def similarity(choice: str) -> float:
-        last = choice.lower().rpartition(".")[2]
-        if given == "".join(word[:1] for word in last.split("_")):
-            return 1.0
-        return difflib.SequenceMatcher(None, given, choice.lower()).ratio()
 
-    return max(valid, key=similarity)
+def _digits(limit: float) -> str:
+    return str(int(limit)) if limit == int(limit) else str(limit)

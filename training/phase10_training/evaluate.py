@@ -16,11 +16,11 @@ import tyro
 from phase10_agents.catalog import load_agent
 from phase10_env.decision import Agent
 from phase10_env.rules.ruleset import RuleSet
-from phase10_training.cli_support import DealOptions, GameOptions, JsonOption
-from phase10_training.errors import UsageError
-from phase10_training.guarded import Fault, GuardedAgent
+from phase10_training.cli_support import DealOptions, FailedRun, GameOptions, JsonOption
+from phase10_training.errors import LONGEST_TIME, UsageError, check_range
+from phase10_training.guarded import Fault, GuardedAgent, nothing_measured
 from phase10_training.line_ups import deal_seeds, rotations
-from phase10_training.matches import GameResults, PlaySettings, play_games
+from phase10_training.matches import GameResults, PlaySettings, check_table, play_games
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 from phase10_training.statistics import FloatArray, clustered_estimate
@@ -152,11 +152,11 @@ def evaluate(
     ruleset = load_rules(rules)
     ruleset.check_players(players)
     settings = PlaySettings(ruleset, actions, time_limit, threads=threads)
-    one = GuardedAgent(as_agent(agent), time_limit)
+    # all are made before anything is played: an unknown one must not come to light after hours
+    one, *others = [GuardedAgent(as_agent(each), time_limit) for each in (agent, *against)]
     total = len(against) * deals * players
     results = []
-    for place, spec in enumerate(against):
-        other = GuardedAgent(as_agent(spec), time_limit)
+    for place, other in enumerate(others):
         done = place * deals * players
 
         def tell(games: int, before: int = done) -> None:
@@ -262,15 +262,20 @@ def evaluate_command(options: EvaluateOptions) -> int | None:
     against = [spec for group in options.against for spec in group]
     if not against:
         raise UsageError("--against expects at least one opponent, found none; try --against greedy.")
-    if not options.time_limit > 0:
-        raise UsageError(f"--time-limit expects seconds above 0, found {options.time_limit:g}.")
+    check_range("--time-limit", options.time_limit, 0, LONGEST_TIME, above=True)
     total = len(against) * options.deals.deals * options.game.players
+    agent, *others = [load_agent(spec) for spec in (options.agent, *against)]
+    ruleset = load_rules(options.game.rules)
+    ruleset.check_players(options.game.players)
+    check_table(
+        [agent, *others], options.game.players, PlaySettings(ruleset, options.actions, options.time_limit)
+    )
     with TrainingProgress(total, title="games", unit="games") as bar:
         results = evaluate(
-            options.agent,
-            against,
+            agent,
+            others,
             options.game.players,
-            options.game.rules,
+            ruleset,
             options.deals.deals,
             options.game.seed,
             actions=options.actions,
@@ -291,6 +296,11 @@ def evaluate_command(options: EvaluateOptions) -> int | None:
         sys.stdout.write(f"{text}\n")
     else:
         _print_table(results, options)
+    for result in results:
+        names, games = (result.agent, result.opponent), result.deals * result.players
+        in_vain = nothing_measured(names, result.faults, games)
+        if in_vain:
+            raise FailedRun(in_vain)
     return None
 
 

@@ -25,6 +25,7 @@ from phase10_agents.neural.networks import PolicyValueNet
 from phase10_env.rules.table import NUM_ACTIONS
 from phase10_training.cli_support import JsonOption
 from phase10_training.errors import UsageError
+from phase10_training.files import check_folder
 
 __all__ = ["ExportOptions", "export_command", "export_policy", "model_card", "onnx_bytes"]
 
@@ -47,10 +48,11 @@ def export_policy(source: Path, out: Path, name: str, onnx: bool = True, half: b
 
     Raises:
         CheckpointError: no checkpoint there, or a damaged one.
-        UsageError: the folder exists, or the packages of the extra `export` are missing.
+        UsageError: the folder exists or cannot be written, or the packages of the extra `export` are missing.
     """
     if out.exists():
         raise UsageError(f"{str(out)!r} exists; choose another --out.")
+    check_folder("--out", out)
     checkpoint = load_checkpoint(source)
     net = policy_of(checkpoint)
     model = onnx_bytes(net) if onnx else b""

@@ -1,14 +1,78 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and finding out before long work whether its results can be written."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+import threading
 from pathlib import Path
 
-__all__ = ["write_text"]
+from phase10_training.errors import UsageError
+
+__all__ = ["check_file", "check_folder", "write_bytes", "write_text"]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file under a temporary name and rename it: a kill leaves the former file or the new one.
+def check_folder(option: str, folder: Path) -> None:
+    """Refuse a folder that cannot be made or written, before the work whose results go there; nothing is left.
+
+    Raises:
+        UsageError: naming the option, the folder and the reason.
+    """
+    _try(option, folder, folder, "folder")
+
+
+def check_file(option: str, path: Path) -> None:
+    """Refuse a file that cannot be written, before the work whose result it shall hold; nothing is left.
+
+    Raises:
+        UsageError: naming the option, the file and the reason.
+    """
+    if path.is_dir():
+        raise UsageError(f"{option} expects a file, found the folder {str(path)!r}; name a file in it.")
+    _try(option, path, path.parent, "file")
+
+
+def _try(option: str, wanted: Path, folder: Path, kind: str) -> None:
+    """Write a file without a name where the folder is, or where it will be made."""
+    try:
+        there = folder
+        while not there.exists() and there != there.parent:
+            there = there.parent
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as problem:
+        raise UsageError(
+            f"{option} expects a {kind} that can be written, found {str(wanted)!r} ({problem.strerror}); "
+            "name another one."
+        ) from None
+
+
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write a file under a temporary name and rename it: a kill leaves the former file or the new one.
+
+    Writers of the same file in other processes and threads do not disturb each other; the last one wins.
+
+    Args:
+        path: the file; its folder is made if missing.
+        data: what it shall hold.
+        private: let only its owner read it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666)
+    try:
+        with open(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a text file as UTF-8, whole or not at all (`write_bytes`).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -16,6 +80,4 @@ def write_text(path: Path, text: str) -> None:
     ...     [path.name for path in Path(folder).iterdir()]
     ['note.txt']
     """
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    write_bytes(path, text.encode("utf-8"), private=private)

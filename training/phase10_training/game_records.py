@@ -1,13 +1,12 @@
 """Writes games of a tournament as records (`.p10`) that can be replayed and verified."""
 
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from phase10_env.records import record_from_actions
+from phase10_training.files import write_text
 from phase10_training.rules_option import load_rules
 from phase10_training.store import ResultStore, StoredGames
 from phase10_training.tournament import agent_names
@@ -47,13 +46,8 @@ def write_records(folder: Path, target: Path) -> int:
         target.mkdir(parents=True, exist_ok=True)
         for deal in np.unique(games.deal).tolist():
             rows = np.flatnonzero(games.deal == deal).tolist()
-            _write_whole(target / f"deal-{deal:06d}.p10", (game_record(store, games, row) for row in rows))
+            text = "".join(game_record(store, games, row) for row in rows)
+            write_text(target / f"deal-{deal:06d}.p10", text)
         return len(games.number)
     finally:
         store.close()
-
-
-def _write_whole(path: Path, parts: Iterator[str]) -> None:
-    draft = path.with_name(f".{path.name}.part")
-    draft.write_text("".join(parts), encoding="utf-8")
-    os.replace(draft, path)

@@ -7,7 +7,7 @@ than the time limit for a single decision loses that game there and then. The ot
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from phase10_agents.base import AgentError
 from phase10_env.decision import Agent, DecisionView
 
-__all__ = ["FORFEIT_RULE", "Fault", "GuardedAgent", "Problem"]
+__all__ = ["FORFEIT_RULE", "Fault", "GuardedAgent", "Problem", "nothing_measured"]
 
 FORFEIT_RULE = (
     "An agent that plays an illegal action, crashes, or exceeds the time limit of a decision loses that game "
@@ -50,6 +50,38 @@ class Fault:
     kind: str
     detail: str
     position: dict[str, Any]
+
+
+MOST_GAMES = 0.9
+"""Share of games lost by crashes and stalls from which results say nothing about how an agent plays."""
+
+
+def nothing_measured(names: Sequence[str], faults: Iterable[Fault], games: int) -> str | None:
+    """Return a sentence if an agent gave no answer in (nearly) all games, so that nothing was measured, else None.
+
+    Illegal actions are answers: they are counted as results.
+
+    Args:
+        names: of the agents, by index.
+        faults: of the games.
+        games: how many were played.
+
+    >>> fault = Fault(0, 1, 0, "crash", "KeyError: 'x'", {})
+    >>> nothing_measured(["greedy", "mine"], [fault], 1)[:50]
+    "'mine' gave no action in 1 of 1 games and lost the"
+    >>> nothing_measured(["greedy", "mine"], [fault], 2) is None
+    True
+    """
+    silent = [fault for fault in faults if fault.kind != "illegal"]
+    for agent, name in enumerate(names):
+        mine = [fault for fault in silent if fault.agent == agent]
+        if mine and len(mine) >= MOST_GAMES * games:
+            return (
+                f"{name!r} gave no action in {len(mine)} of {games} games and lost them (the first: "
+                f"{mine[0].kind}, {mine[0].detail}), so nothing was measured; mend the agent, "
+                "phase10_env.testing.check_agent shows its faults."
+            )
+    return None
 
 
 class _TimeIsUp(BaseException):

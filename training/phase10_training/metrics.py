@@ -16,6 +16,7 @@ from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
 
 from phase10_training.errors import UsageError
+from phase10_training.files import write_text
 
 __all__ = ["METRICS_FILE", "MetricsLogger", "RunExistsError", "read_metrics"]
 
@@ -58,7 +59,7 @@ class MetricsLogger:
                 f"{str(self.run_dir)!r} already holds a run; go on with --resume or choose another --out."
             )
         kept = [line for line in earlier if resume_step is not None and line["step"] <= resume_step]
-        _rewrite(path, kept)
+        write_text(path, "".join(json.dumps(line) + "\n" for line in kept))
         self._started = time.monotonic() - (kept[-1].get("seconds", 0.0) if kept else 0.0)
         self._last_step = kept[-1]["step"] if kept else -1
         self._lines = path.open("a", encoding="utf-8")
@@ -177,9 +178,3 @@ def _parsed(row: str, number: int, path: Path) -> dict[str, Any]:
             f"line {number} of {str(path)!r} is not a JSON object with a step; remove that line."
         )
     return line
-
-
-def _rewrite(path: Path, lines: list[dict[str, Any]]) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    partial.replace(path)

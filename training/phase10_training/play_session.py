@@ -5,8 +5,6 @@ rewritten after each move under a temporary name and then renamed, so a kill at 
 """
 
 import json
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +24,9 @@ from phase10_env.rules.cards import KIND_TEXTS
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.advice import GameViews, Opinion, advise, choose, opinions
 from phase10_training.errors import UsageError
+from phase10_training.files import write_text
 
-__all__ = ["HUMAN", "Move", "PlayError", "PlaySession", "write_replacing"]
+__all__ = ["HUMAN", "Move", "PlayError", "PlaySession"]
 
 HUMAN = "human"
 """The specification of a seat that a person plays."""
@@ -58,28 +57,6 @@ class Move:
     action: int
     words: tuple[str, ...]
     card: str
-
-
-def write_replacing(path: Path, text: str, private: bool = False) -> None:
-    """Write a file under a temporary name and rename it, so that it is never there in part.
-
-    Args:
-        path: the file.
-        text: what it shall hold.
-        private: let only its owner read it.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
-    number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666)
-    try:
-        with open(number, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 class PlaySession:
@@ -296,7 +273,7 @@ class PlaySession:
 
     def save(self, path: Path, **more: Any) -> None:
         """Write the session to a file, with further entries that the caller needs."""
-        write_replacing(path, json.dumps({**self.to_data(), **more}, indent=1) + "\n", private=True)
+        write_text(path, json.dumps({**self.to_data(), **more}, indent=1) + "\n", private=True)
 
     @classmethod
     def from_data(cls, data: Any, loader: Loader = load_agent) -> Self:

@@ -20,7 +20,8 @@ from phase10_env.render.words import action_in_words, status_in_words
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.advice import AgentFaultError, advise, choose, opinions
 from phase10_training.errors import UsageError
-from phase10_training.play_session import HUMAN, PlayError, PlaySession, read_saved, write_replacing
+from phase10_training.files import write_text
+from phase10_training.play_session import HUMAN, PlayError, PlaySession, read_saved
 
 __all__ = ["Table", "Tables", "UnknownTableError"]
 
@@ -258,7 +259,7 @@ class Table:
         try:
             self.session.save(self._path, keys=self.keys, version=self.version + 1)
             if self.session.game.over:
-                write_replacing(self._path.with_suffix(".p10"), self.session.record())
+                write_text(self._path.with_suffix(".p10"), self.session.record())
         except OSError as problem:
             raise PlayError(f"The table could not be saved ({problem.strerror}); nothing was done.") from None
         self.version += 1

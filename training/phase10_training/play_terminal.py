@@ -18,7 +18,8 @@ from phase10_env.rules import table
 from phase10_env.rules.rulebook import rule_text
 from phase10_training.advice import AgentFaultError
 from phase10_training.errors import UsageError
-from phase10_training.play_session import PlayError, PlaySession, write_replacing
+from phase10_training.files import write_text
+from phase10_training.play_session import PlayError, PlaySession
 
 __all__ = ["TerminalPlay", "expand_move"]
 
@@ -109,7 +110,7 @@ class TerminalPlay:
         viewer = self._shown_seat if self.session.people else None
         self._tell_news(viewer)
         self._say(draw_ansi(self.session.facts(viewer)))
-        write_replacing(self._records, self.session.record())
+        write_text(self._records, self.session.record())
         self._path.unlink(missing_ok=True)
         self._say(f"The record of the game is saved; look at it with: phase10 replay {self._records}")
 

@@ -9,7 +9,6 @@ import base64
 import csv
 import io
 import json
-import os
 from collections.abc import Sequence
 from html import escape
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ import numpy as np
 from phase10_env import __version__
 from phase10_env.records import replay
 from phase10_env.render.replay_page import replay_html
+from phase10_training.files import write_text
 from phase10_training.guarded import FORFEIT_RULE
 from phase10_training.report_charts import Bar, Line, bars, heat_map, line_chart, table
 from phase10_training.report_data import ChosenGame, ReportData, read_report_data
@@ -42,23 +42,17 @@ def write_report(folder: Path, title: str = "Tournament") -> Path:
     games = folder / "games"
     games.mkdir(exist_ok=True)
     for game in data.games:
-        _write(games / f"{game.number}.p10", game.record)
-        _write(games / f"{game.number}.html", _replay_page(game))
-    _write(folder / "table.csv", _table_csv(data))
-    _write(folder / "cross.csv", _cross_csv(data))
+        write_text(games / f"{game.number}.p10", game.record)
+        write_text(games / f"{game.number}.html", _replay_page(game))
+    write_text(folder / "table.csv", _table_csv(data))
+    write_text(folder / "cross.csv", _cross_csv(data))
     if find_spec("matplotlib") is not None:
         from phase10_training.report_pictures import draw_ratings
 
         draw_ratings(data, [folder / "ratings.png", folder / "ratings.svg"])
     path = folder / "report.html"
-    _write(path, report_html(data, title))
+    write_text(path, report_html(data, title))
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.part")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
 
 
 def _replay_page(game: ChosenGame) -> str:

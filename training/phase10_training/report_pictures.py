@@ -1,11 +1,12 @@
 """Draws the picture of a tournament with matplotlib: ratings with intervals beside the cross table."""
 
-import os
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from phase10_training.files import write_bytes
 from phase10_training.report_data import ReportData
 
 __all__ = ["draw_ratings"]
@@ -48,6 +49,7 @@ def draw_ratings(data: ReportData, paths: Sequence[Path]) -> None:
     right.set_yticks(range(len(rows)), [f"{row.rank} {row.agent}" for row in rows])
     right.set_title("row against column, %")
     for path in paths:
-        draft = path.with_name(f".{path.stem}.part{path.suffix}")
-        figure.savefig(draft, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
-        os.replace(draft, path)
+        kind = path.suffix.removeprefix(".")
+        picture = io.BytesIO()
+        figure.savefig(picture, format=kind, dpi=120, metadata={"Date": None} if kind == "svg" else None)
+        write_bytes(path, picture.getvalue())

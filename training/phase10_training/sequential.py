@@ -25,6 +25,9 @@ from phase10_training.statistics import (
 Decision = Literal["continue", "accept_h0", "accept_h1", "undecided"]
 Form = Literal["exact", "normal"]
 
+LARGEST_ELO = 3000.0
+"""Beyond it a win share cannot be told from 0 or 1."""
+
 IMAGINED = 0.5
 """Imagined deals at share 0 and at share 1, each: an outcome not seen yet is not impossible."""
 
@@ -44,7 +47,7 @@ class SequentialTest:
     ignored; without one at `max_deals` it is "undecided".
 
     Arguments:
-        elo0, elo1: Elo under the two hypotheses, `elo0 < elo1`.
+        elo0, elo1: Elo under the two hypotheses, `elo0 < elo1`, from -3000 to 3000.
         alpha, beta: greatest probability to accept H1 when H0 holds, and H0 when H1 holds.
         players: seats at the table; the opponent fills all but one.
         min_deals, max_deals: first look and last.
@@ -76,6 +79,11 @@ class SequentialTest:
         check_every: int = 10,
         form: Form = "exact",
     ) -> None:
+        if not (abs(elo0) <= LARGEST_ELO and abs(elo1) <= LARGEST_ELO):
+            raise ResultsError(
+                f"expected elo0 and elo1 from {-LARGEST_ELO:g} to {LARGEST_ELO:g}, found {elo0} and {elo1}; "
+                "take 0 and 10 for agents that are nearly the same"
+            )
         if not elo0 < elo1:
             raise ResultsError(f"expected elo0 below elo1, found {elo0} and {elo1}; exchange them")
         if not (0.0 < alpha < 0.5 and 0.0 < beta < 0.5):

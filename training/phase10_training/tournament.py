@@ -17,10 +17,12 @@ import numpy as np
 
 from phase10_agents.catalog import load_agent
 from phase10_env import __version__
+from phase10_env.names import hint
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training import line_ups
 from phase10_training.blocks import BlockPlan, block_games, play_block
-from phase10_training.errors import UsageError, nearest
+from phase10_training.config import build_config
+from phase10_training.errors import LARGEST_COUNT, LONGEST_TIME, UsageError
 from phase10_training.guarded import GuardedAgent
 from phase10_training.line_ups import LineUp
 from phase10_training.matches import GameResults, PlaySettings, check_table
@@ -28,11 +30,18 @@ from phase10_training.rules_option import load_rules
 from phase10_training.standings import Standings, make_standings
 from phase10_training.store import ResultStore
 
-__all__ = ["FORMATS", "TournamentConfig", "agent_names", "read_standings", "run_tournament"]
+__all__ = [
+    "FORMATS",
+    "TournamentConfig",
+    "agent_names",
+    "read_standings",
+    "run_tournament",
+    "saved_tournament",
+]
 
 Format = Literal["round-robin", "field", "gauntlet", "swiss"]
 FORMATS: tuple[Format, ...] = ("round-robin", "field", "gauntlet", "swiss")
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_COUNT)]
 
 
 class TournamentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,13 +67,13 @@ class TournamentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     challengers: tuple[str, ...] = ()
     players: Annotated[int, msgspec.Meta(ge=2, le=6)] = 2
     rules: str = "official"
-    deals: Positive = 1000
-    rounds: Positive = 5
-    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    deals: Count = 1000
+    rounds: Count = 5
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
     actions: Literal["full", "compact"] = "full"
-    time_limit: Annotated[float, msgspec.Meta(gt=0)] = 30.0
-    resamples: Annotated[int, msgspec.Meta(ge=2)] = 1000
-    block_games: Positive = 1024
+    time_limit: Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIME)] = 30.0
+    resamples: Annotated[int, msgspec.Meta(ge=2, le=1_000_000)] = 1000
+    block_games: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1024
 
 
 def agent_names(specs: Sequence[str]) -> tuple[str, ...]:
@@ -81,8 +90,12 @@ def agent_names(specs: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def check_config(config: TournamentConfig) -> RuleSet:
+def check_config(config: TournamentConfig, rules: RuleSet | None = None) -> RuleSet:
     """Return the rules of a tournament, or say what in its settings cannot be played.
+
+    Arguments:
+        config: the settings.
+        rules: what `config.rules` stands for; looked up if None.
 
     Raises:
         ValueError: too few agents, an unknown agent, challengers that do not take part, unknown rules.
@@ -94,8 +107,9 @@ def check_config(config: TournamentConfig) -> RuleSet:
     if config.format == "gauntlet":
         for name in config.challengers:
             if name not in names:
-                close = nearest(name, names)
-                raise UsageError(f"challengers has {name!r}, not one of agents; did you mean {close!r}?")
+                raise UsageError(
+                    f"challengers has {name!r}, not one of agents; {hint(name, names, 'agent')}."
+                )
         if not 0 < len(config.challengers) < len(names):
             raise UsageError(
                 "a gauntlet expects challengers and a pool; name one or more of the agents in challengers."
@@ -106,7 +120,7 @@ def check_config(config: TournamentConfig) -> RuleSet:
         raise UsageError(
             f"a Swiss tournament of {config.players} players expects as many agents, found {len(names)}."
         )
-    ruleset = load_rules(config.rules)
+    ruleset = load_rules(config.rules) if rules is None else rules
     ruleset.check_players(config.players)
     check_table(agents, config.players, PlaySettings(ruleset, config.actions, config.time_limit))
     return ruleset
@@ -246,6 +260,7 @@ def run_tournament(
     folder: Path,
     *,
     resume: bool = False,
+    rules: RuleSet | None = None,
     play: Play | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Standings:
@@ -258,13 +273,14 @@ def run_tournament(
         config: what is played.
         folder: where the results are kept.
         resume: go on with the results that are there.
+        rules: what `config.rules` stands for; looked up if None.
         play: plays blocks; default one after another in this process.
         progress: called with (games done, games in all).
 
     Raises:
         ValueError: settings that cannot be played, or results that belong to others; one sentence.
     """
-    ruleset = check_config(config)
+    ruleset = check_config(config, rules)
     total = total_games(config)
     store = ResultStore(folder, stored_settings(config, ruleset), resume)
     try:
@@ -318,9 +334,35 @@ def read_standings(folder: Path) -> tuple[TournamentConfig, Standings]:
     """
     store = ResultStore.open(folder)
     try:
-        known = {field.name for field in msgspec.structs.fields(TournamentConfig)}
-        settings = {key: value for key, value in store.settings.items() if key in known}
-        config = msgspec.convert(settings, TournamentConfig)
+        config = _stored_config(store)
         return config, _standings(config, store)
     finally:
         store.close()
+
+
+def _stored_config(store: ResultStore) -> TournamentConfig:
+    known = {field.name for field in msgspec.structs.fields(TournamentConfig)}
+    settings = {key: value for key, value in store.settings.items() if key in known}
+    return build_config(TournamentConfig, settings, str(store.path))
+
+
+def saved_tournament(folder: Path) -> tuple[TournamentConfig, RuleSet]:
+    """Return the settings and the rules of the tournament in a folder, to go on with it from there alone.
+
+    Raises:
+        ValueError: there is none, or one of its agents is not to be found any more; one sentence.
+    """
+    store = ResultStore.open(folder)
+    try:
+        config, rules = _stored_config(store), load_rules(store.settings["ruleset"])
+    finally:
+        store.close()
+    for spec in dict.fromkeys(config.agents):
+        try:
+            load_agent(spec)
+        except ValueError as problem:
+            raise UsageError(
+                f"agent {spec!r} of the tournament in {str(folder)!r} cannot be made here ({problem}); "
+                "go on in the folder where the tournament was begun, or put its module on PYTHONPATH."
+            ) from None
+    return config, rules

@@ -10,9 +10,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 import tyro
 
+from phase10_env.names import hint
+from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
-from phase10_training.errors import UsageError, nearest
+from phase10_training.errors import UsageError, check_range
+from phase10_training.files import check_folder
 from phase10_training.game_records import write_records
 from phase10_training.guarded import FORFEIT_RULE
 from phase10_training.progress import TrainingProgress
@@ -22,6 +25,7 @@ from phase10_training.tournament import (
     TournamentConfig,
     play_in_processes,
     run_tournament,
+    saved_tournament,
     total_games,
 )
 
@@ -29,6 +33,7 @@ __all__ = ["TournamentOptions", "print_standings", "tournament_command"]
 
 FOLDER = "tournaments"
 RUNS = Path("runs")
+MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True)
@@ -36,13 +41,14 @@ class TournamentOptions:
     """Play a tournament and rate the agents; a kill at any moment loses next to nothing (--resume).
 
     Give the name of a configuration (configs/tournaments), a path to one, or two agents or more. Deals are
-    fixed by the seed; each is played under every rotation of the line-up.
+    fixed by the seed; each is played under every rotation of the line-up. A tournament that was stopped goes
+    on from its folder alone: phase10 tournament --resume --out runs/ladder
 
     Example: phase10 tournament random melder greedy aware --deals 500 --out runs/ladder
     """
 
     what: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG|AGENTS")]
-    """A configuration, or agents."""
+    """A configuration, or agents; not needed with --resume."""
     game: GameOverrides
     output: OutputOptions
     json: JsonOption
@@ -75,19 +81,31 @@ def tournament_config(options: TournamentOptions) -> tuple[str, TournamentConfig
         names = config_names(FOLDER)
         raise UsageError(
             f"expected a configuration or at least two agents, found {options.what[0]!r}; "
-            f"the nearest configuration is {nearest(options.what[0], names)!r}."
+            f"{hint(options.what[0], names, 'configuration')}."
         )
     if len(options.what) == 1:
         name = Path(options.what[0]).stem
         config = load_config(TournamentConfig, options.what[0], options.settings.overrides, FOLDER)
     else:
         name = "tournament"
-        config = TournamentConfig(agents=options.what)
-        fields = config_to_dict(config)
-        for text in options.settings.overrides:
-            key, value = parse_override(TournamentConfig, text)
-            fields[key] = value
-        config = build_config(TournamentConfig, fields, "--set")
+        config = _overridden(TournamentConfig(agents=options.what), options)
+    fields = {**config_to_dict(config), **_changes(options)}
+    if fields["format"] == "gauntlet" and not fields["challengers"]:
+        fields["challengers"] = [fields["agents"][0]]
+    return name, build_config(TournamentConfig, fields, "the command line")
+
+
+def _overridden(config: TournamentConfig, options: TournamentOptions) -> TournamentConfig:
+    """Return settings with the keys that --set gives."""
+    fields = config_to_dict(config)
+    for text in options.settings.overrides:
+        key, value = parse_override(TournamentConfig, text)
+        fields[key] = value
+    return build_config(TournamentConfig, fields, "--set")
+
+
+def _changes(options: TournamentOptions) -> dict[str, Any]:
+    """Return the settings that have options of their own and are given."""
     given = {
         "players": options.game.players,
         "rules": options.game.rules,
@@ -95,11 +113,16 @@ def tournament_config(options: TournamentOptions) -> tuple[str, TournamentConfig
         "deals": options.deals,
         "format": options.format,
     }
-    changes = {key: value for key, value in given.items() if value is not None}
-    fields = {**config_to_dict(config), **changes}
-    if fields["format"] == "gauntlet" and not fields["challengers"]:
-        fields["challengers"] = [fields["agents"][0]]
-    return name, build_config(TournamentConfig, fields, "the command line")
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _saved(options: TournamentOptions, folder: Path) -> tuple[TournamentConfig, RuleSet | None]:
+    """Return what the folder of a tournament says; what is given besides must say the same, or the store objects."""
+    config, rules = saved_tournament(folder)
+    changes = _changes(options)
+    fields = {**config_to_dict(_overridden(config, options)), **changes}
+    changed = build_config(TournamentConfig, fields, "the command line")
+    return changed, rules if changed.rules == config.rules else None
 
 
 def _is_config(text: str) -> bool:
@@ -119,8 +142,7 @@ def _folder(options: TournamentOptions, name: str) -> Path:
 
 
 def _player(options: TournamentOptions) -> Play | None:
-    if options.workers < 1:
-        raise UsageError(f"--workers expects at least 1, found {options.workers}.")
+    check_range("--workers", options.workers, 1, MOST_WORKERS)
     if options.engine == "ray":
         from phase10_training.ray_engine import play_on_ray
 
@@ -130,23 +152,30 @@ def _player(options: TournamentOptions) -> Play | None:
 
 def tournament_command(options: TournamentOptions) -> int | None:
     """Run `phase10 tournament`."""
-    name, config = tournament_config(options)
-    folder = _folder(options, name)
+    rules: RuleSet | None = None
+    if options.output.resume and not options.what:
+        folder = _folder(options, "")
+        name = folder.name
+        config, rules = _saved(options, folder)
+    else:
+        name, config = tournament_config(options)
+        folder = _folder(options, name)
     play = _player(options)
+    if options.records is not None:
+        check_folder("--records", options.records)
     try:
         with TrainingProgress(total_games(config), title="games", unit="games") as bar:
             standings = run_tournament(
                 config,
                 folder,
                 resume=options.output.resume,
+                rules=rules,
                 play=play,
                 progress=lambda done, _total: bar.update(done),
             )
     except KeyboardInterrupt:
-        words = " ".join(options.what)
         raise Interrupted(
-            f"what is finished is kept; go on with: phase10 tournament {words} --out {folder} --resume "
-            "and the same options."
+            f"what is finished is kept; go on with 'phase10 tournament --resume --out {folder}'."
         ) from None
     if options.records is not None:
         written = write_records(folder, options.records)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from phase10_agents.neural.checkpoint import latest_checkpoint
 from phase10_training.evaluate import EvaluationResult
+from phase10_training.files import write_bytes
 from phase10_training.metrics import read_metrics
 
 __all__ = ["draw_result", "print_result"]
@@ -98,7 +100,7 @@ def draw_result(
     final.set_title("at the end, 95 % intervals")
     if course.get_legend_handles_labels()[0]:
         course.legend(loc="lower right")
-    partial = path.with_name(f".{path.stem}.partial.png")
-    figure.savefig(partial, dpi=130)
-    partial.replace(path)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=130)
+    write_bytes(path, picture.getvalue())
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -175,8 +176,10 @@ def load_checkpoint_agent(argument: str, name: str | None = None) -> PolicyAgent
             temperature = float(value) if key.strip() == "temperature" else -1.0
         except ValueError:
             temperature = -1.0
-        if temperature < 0:
-            raise AgentError(f"expected 'temperature=NUMBER' after the path, found {option!r}")
+        if not 0 <= temperature < math.inf:
+            raise AgentError(
+                f"expected 'temperature=NUMBER', a number of at least 0, after the path, found {option!r}"
+            )
     checkpoint = load_checkpoint(path)
     config = checkpoint.manifest["config"]
     found = str(checkpoint.manifest["layout_digest"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 import fnmatch
 import math
 from typing import Literal
@@ -20,6 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from phase10_agents.neural.sparse_input import pack_pairs, sparse_linear
+from phase10_env.names import hint
 from phase10_env.observation import Layout
 
 __all__ = [
@@ -125,9 +125,8 @@ def _names(layout: Layout, option: str, patterns: tuple[str, ...]) -> list[str]:
     for pattern in patterns:
         names = fnmatch.filter(layout.fields, pattern)
         if not names:
-            near = difflib.get_close_matches(pattern, layout.fields, 1, 0.0)[0]
             raise NetworkError(
-                f"network.{option} names {pattern!r}, which no field has; the nearest is {near!r}"
+                f"network.{option} names {pattern!r}, which no field has; {hint(pattern, layout.fields, 'field')}"
             )
         found += names
     return found
