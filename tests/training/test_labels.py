@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale
+from phase10_agents.neural.networks import (
+    NetworkError,
+    NetworkSettings,
+    PolicyValueNet,
+    input_scale,
+    shortcut_columns,
+)
 from phase10_env.observation import observation_layout
 from phase10_env.rules import table
 from phase10_training.cli import main
 from phase10_training.distill import Lesson, distill, gain_of_policy
 from phase10_training.errors import UsageError
 from phase10_training.labels import Labels, LabelSettings, load_labels, make_labels, make_shard, shard_files
+from phase10_training.lay_downs import LayDownLesson, grown, holding_labels, teach_lay_downs
 
 SMALL = LabelSettings(shard=64, samples=2)
 
@@ -168,6 +175,83 @@ def test_a_policy_that_is_far_too_sure_can_still_be_moved() -> None:
     assert gains[1] == 0.0
 
 
+# ---- when to lay down --------------------------------------------------------------------------------------
+
+
+def laying_labels(rng: np.random.Generator, count: int) -> Labels:
+    """One lay-down and two discards; whether to hold stands in the first entry; labels are noisy."""
+    labels = lesson_labels(rng, count)
+    labels.legal_actions[:, :3] = (4, 120, 130)
+    labels.legal_counts[:] = 3
+    labels.values[:, :3] = 0.0
+    labels.values[:, 0] = np.where(labels.observations[:, 0] > 0, -0.02, 0.03)
+    labels.values[:, :3] += rng.normal(0, 0.02, (count, 3)).astype(np.float32)
+    labels.chosen[:] = 4
+    return labels
+
+
+def sure_net(oracle: bool = False) -> PolicyValueNet:
+    """A policy that always lays down, as far too sure as a clone."""
+    layout = observation_layout(2, "candidates")
+    settings = NetworkSettings(
+        actor=(16, 8), critic=(8,), precision="fp32", ignored=(), shortcut=("discard_loss",)
+    )
+    net = PolicyValueNet(
+        input_scale(layout, settings),
+        settings,
+        privileged_scale=torch.ones(3) if oracle else None,
+        shortcut=shortcut_columns(layout, settings),
+    )
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight += 0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(3))
+        head = net.actor[-1]
+        assert isinstance(head, torch.nn.Linear)
+        head.bias[2:12] += 40.0
+    return net
+
+
+@pytest.mark.parametrize("oracle", [False, True])
+def test_a_grown_policy_is_the_same_policy(oracle: bool) -> None:
+    net = sure_net(oracle)
+    wide = grown(net, 6)
+    x = torch.randint(0, 3, (20, len(net.scale)), dtype=torch.uint8)
+    hidden = torch.randint(0, 3, (20, 3), dtype=torch.uint8) if oracle else None
+    assert wide.settings.actor == (22, 14)
+    for found, expected in zip(wide(x, hidden), net(x, hidden), strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
+
+
+def test_a_policy_learns_when_to_hold_its_phase_back_and_nothing_else_changes() -> None:
+    rng = np.random.default_rng(0)
+    net = sure_net()
+    wide = grown(net, 8)
+    lesson = LayDownLesson(units=8, epochs=8, minibatch=64, learning_rate=1e-2, weight_decay=0.0)
+    errors = [m["distill/lay_down_error"] for m in teach_lay_downs(wide, laying_labels(rng, 4000), lesson)]
+    assert errors[-1] < 0.04
+    held_back = laying_labels(rng, 1000)
+    gain, _, same = gain_of_policy(wide, held_back)
+    assert gain > 0.008  # 0.01 is all there is: 0.02 in the half where holding is right
+    assert 0.4 < same < 0.6
+    x = torch.from_numpy(held_back.observations)
+    before, values = net(x)
+    after, others = wide(x)
+    kept = [action for action in range(165) if not 2 <= action < 12]
+    torch.testing.assert_close(after[:, kept], before[:, kept], atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(others, values)
+    with pytest.raises(NetworkError, match="grown"):
+        next(teach_lay_downs(net, held_back, LayDownLesson(units=64)))
+
+
+def test_only_decisions_with_a_lay_down_and_something_else_teach_it() -> None:
+    labels = laying_labels(np.random.default_rng(0), 4)
+    labels.legal_counts[0] = 1  # nothing but the lay-down
+    labels.legal_actions[1, 0] = 115  # no lay-down
+    labels.legal_actions[2, :3] = (4, 14, 120)
+    labels.legal_counts[2] = 2  # the rest builds
+    assert len(holding_labels(labels)) == 1
+
+
 def test_label_and_distill_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     labels, out = tmp_path / "labels", tmp_path / "run"
     assert main(["label", "--out", str(labels), "--decisions", "16384", "--samples", "1", "--json"]) == 0
@@ -179,6 +263,13 @@ def test_label_and_distill_on_the_command_line(tmp_path: Path, capsys: pytest.Ca
     assert main(words) == 2
     assert "already holds a run" in capsys.readouterr().err
     assert main(["evaluate", f"checkpoint:{out}", "--against", "random", "--deals", "2", "--json"]) == 0
-    assert torch.get_num_threads() >= 1
+    capsys.readouterr()
+    taught = tmp_path / "taught"
+    words = ["distill", str(labels), "--start-from", str(out), "--out", str(taught), "--lay-downs", "8"]
+    assert main([*words, "--json"]) == 0
+    assert 0 < json.loads(capsys.readouterr().out)["labels"] < 8192
+    assert main(["evaluate", f"checkpoint:{taught}", "--against", "random", "--deals", "2", "--json"]) == 0
+    assert main([*words[:-1], "7", "--out", str(tmp_path / "odd")]) == 2
+    assert "even" in capsys.readouterr().err
     assert main(["distill", str(tmp_path), "--out", str(tmp_path / "other")]) == 2
     assert "phase10 label" in capsys.readouterr().err

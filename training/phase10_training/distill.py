@@ -17,6 +17,7 @@ action less that of the heuristic's. The labels' noise does not depend on the po
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,8 +37,10 @@ from phase10_env.equity import default_equity
 from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli_support import Interrupted, JsonOption
 from phase10_training.config import config_to_dict, load_config
-from phase10_training.errors import UsageError
+from phase10_training.errors import UsageError, check_range
+from phase10_training.files import check_folder
 from phase10_training.labels import Labels, load_labels, shard_files
+from phase10_training.lay_downs import LayDownLesson, grown, holding_labels, teach_lay_downs
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.ppo import make_network
 from phase10_training.progress import TrainingProgress
@@ -85,8 +88,8 @@ class Lesson:
             "learning_rate",
             "final_learning_rate",
         ):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"{name} must be above 0, found {getattr(self, name)}.")
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"{name} must be above 0 and finite, found {getattr(self, name)}.")
         if self.value < 0:
             raise UsageError(f"value must be at least 0, found {self.value}.")
 
@@ -165,18 +168,15 @@ def distill(
             torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
             optimizer.step()
             sums += float(gain.detach()), float(distance.detach()), float(error.detach())
-        gain_held, gain_error, agreement = gain_of_policy(net, held_back)
         yield (
             (epoch + 1) * len(labels),
             {
                 "distill/expected_gain": sums[0] / steps,
                 "distill/kl_from_start": sums[1] / steps,
                 "distill/value_loss": sums[2] / steps,
-                "distill/gain": gain_held,
-                "distill/gain_error": gain_error,
-                "distill/same_as_heuristic": agreement,
                 "train/learning_rate": rate,
-            },
+            }
+            | _gain_metrics(net, held_back),
         )
 
 
@@ -219,14 +219,16 @@ class DistillOptions:
     """Checkpoint or run whose policy is taught; a fresh network if not given."""
     config: Annotated[str, tyro.conf.arg(metavar="NAME|FILE")] = "two-players"
     """Configuration of the fresh network."""
-    epochs: Annotated[int, tyro.conf.arg(metavar="N")] = Lesson.epochs
-    """Passes over the labels."""
+    lay_downs: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
+    """Teach only when to lay a phase down, through so many new hidden units a layer; all else stays as it is."""
+    epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Passes over the labels; 1 if not given, 5 for --lay-downs."""
     temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
     """Of the policy while it learns."""
     tether: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.tether
     """Pull towards the policy at the start, in win equity."""
-    learning_rate: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.learning_rate
-    """Of the first step; it falls to a tenth."""
+    learning_rate: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
+    """Of the first step; 0.0002 if not given, 0.001 for --lay-downs."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the order of the labels."""
     json: JsonOption = field(default_factory=JsonOption)
@@ -234,13 +236,8 @@ class DistillOptions:
 
 def distill_command(options: DistillOptions) -> None:
     """Run `phase10 distill`."""
-    lesson = Lesson(
-        options.epochs,
-        options.temperature,
-        options.tether,
-        learning_rate=options.learning_rate,
-        final_learning_rate=options.learning_rate / 10,
-    )
+    lesson = _lesson(options)
+    check_folder("--out", options.out)
     manifest, files = shard_files(options.labels)
     if (options.out / METRICS_FILE).exists():
         raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
@@ -252,6 +249,10 @@ def distill_command(options: DistillOptions) -> None:
             f"{str(options.labels)!r} holds {len(files)} shard, expected two at least; make more labels."
         )
     labels, held_back = load_labels(files[:-behind]), load_labels(files[-behind:])
+    if isinstance(lesson, LayDownLesson):
+        labels, held_back = holding_labels(labels), holding_labels(held_back)
+        net = grown(net, lesson.units, options.seed)
+        settings = msgspec.structs.replace(settings, network=net.settings)
     metrics: dict[str, float] = {}
     with (
         MetricsLogger(options.out) as logger,
@@ -262,13 +263,10 @@ def distill_command(options: DistillOptions) -> None:
         start, _, agreement = gain_of_policy(net, held_back)
         logger.log(0, {"distill/gain": start, "distill/same_as_heuristic": agreement})
         try:
-            for seen, metrics in distill(
-                net, labels, held_back, lesson, settings.environment.reward_scale, options.seed
-            ):
+            scale = settings.environment.reward_scale
+            for seen, metrics in _taught(net, labels, held_back, lesson, scale, options.seed):
                 logger.log(seen, metrics)
-                progress.update(
-                    seen, {name: metrics[name] for name in ("distill/gain", "distill/kl_from_start")}
-                )
+                progress.update(seen, {"distill/gain": metrics["distill/gain"]})
                 where = _save(options.out, settings, net, decisions, manifest, metrics)
         except KeyboardInterrupt:
             raise Interrupted(f"the policy of the last whole epoch is in {options.out}.") from None
@@ -287,6 +285,40 @@ def distill_command(options: DistillOptions) -> None:
             f"{start:+.5f} before, {metrics['distill/gain']:+.5f} ± {1.96 * metrics['distill/gain_error']:.5f} "
             f"after\npolicy: {where}\n"
         )
+
+
+def _lesson(options: DistillOptions) -> Lesson | LayDownLesson:
+    """Return the lesson that the options describe."""
+    check_range("--seed", options.seed, 0, 2**63 - 1)
+    given = {"epochs": options.epochs, "learning_rate": options.learning_rate}
+    own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if options.lay_downs:
+        return LayDownLesson(options.lay_downs, **own)
+    rate = own.get("learning_rate", Lesson.learning_rate)
+    return Lesson(
+        temperature=options.temperature, tether=options.tether, final_learning_rate=rate / 10, **own
+    )
+
+
+def _taught(
+    net: PolicyValueNet,
+    labels: Labels,
+    held_back: Labels,
+    lesson: Lesson | LayDownLesson,
+    reward_scale: float,
+    seed: int,
+) -> Iterator[tuple[int, dict[str, float]]]:
+    """Teach the lesson; after each epoch yield (decisions seen, metrics)."""
+    if isinstance(lesson, Lesson):
+        yield from distill(net, labels, held_back, lesson, reward_scale, seed)
+        return
+    for epoch, metrics in enumerate(teach_lay_downs(net, labels, lesson, seed), start=1):
+        yield epoch * len(labels), metrics | _gain_metrics(net, held_back)
+
+
+def _gain_metrics(net: PolicyValueNet, held_back: Labels) -> dict[str, float]:
+    gain, error, agreement = gain_of_policy(net, held_back)
+    return {"distill/gain": gain, "distill/gain_error": error, "distill/same_as_heuristic": agreement}
 
 
 def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingSettings, PolicyValueNet, int]:

@@ -110,6 +110,10 @@ class Labels:
     def __len__(self) -> int:
         return len(self.chosen)
 
+    def rows(self, index: npt.NDArray[np.integer[Any]]) -> Labels:
+        """Return the decisions int64[m] chosen by `index`."""
+        return Labels(*(getattr(self, name)[index] for name in _NAMES))
+
     @property
     def legal(self) -> npt.NDArray[np.bool_]:
         """bool[n, L], the places that hold a legal action."""
@@ -329,6 +333,10 @@ class LabelOptions:
     """Compiled heuristic that plays rounds and playouts."""
     samples: Annotated[int, tyro.conf.arg(metavar="N")] = 4
     """Orders of the stock that every legal action meets."""
+    share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.share
+    """Of the decisions with a choice that are labelled."""
+    lay_share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.lay_share
+    """The same for decisions in which the phase may be laid down."""
     workers: Annotated[int, tyro.conf.arg(metavar="N")] = 2
     """Threads."""
     game: GameOptions = field(default_factory=GameOptions)
@@ -338,7 +346,13 @@ class LabelOptions:
 def label_command(options: LabelOptions) -> None:
     """Run `phase10 label`."""
     settings = LabelSettings(
-        options.game.players, options.game.rules, options.agent, options.samples, seed=options.game.seed
+        options.game.players,
+        options.game.rules,
+        options.agent,
+        options.samples,
+        options.share,
+        options.lay_share,
+        seed=options.game.seed,
     )
     if options.decisions < 1 or options.workers < 1:
         raise UsageError(

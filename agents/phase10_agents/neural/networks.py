@@ -76,11 +76,11 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             action would do may then speak for it without passing through the hidden layers.
 
     >>> NetworkSettings(actor=(512, 256)).critic
-    (256, 256)
+    (128, 128)
     """
 
     actor: tuple[int, ...] = (256, 256)
-    critic: tuple[int, ...] = (256, 256)
+    critic: tuple[int, ...] = (128, 128)
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     input_layer: Literal["auto", "dense", "sparse"] = "auto"
     ignored: tuple[str, ...] = IGNORED_FIELDS
