@@ -179,13 +179,13 @@ def test_a_policy_that_is_far_too_sure_can_still_be_moved() -> None:
 
 
 def laying_labels(rng: np.random.Generator, count: int) -> Labels:
-    """One lay-down and two discards; whether to hold stands in the first entry; labels are noisy."""
+    """A lay-down, at once or card by card, and two discards; when to hold stands in the first entry; with noise."""
     labels = lesson_labels(rng, count)
-    labels.legal_actions[:, :3] = (4, 120, 130)
-    labels.legal_counts[:] = 3
-    labels.values[:, :3] = 0.0
-    labels.values[:, 0] = np.where(labels.observations[:, 0] > 0, -0.02, 0.03)
-    labels.values[:, :3] += rng.normal(0, 0.02, (count, 3)).astype(np.float32)
+    labels.legal_actions[:, :4] = (4, 14, 120, 130)
+    labels.legal_counts[:] = 4
+    labels.values[:, :4] = rng.normal(0, 0.02, (count, 4))
+    labels.values[:, 0] += np.where(labels.observations[:, 0] > 0, -0.02, 0.03)
+    labels.values[:, 1] = labels.values[:, 0]
     labels.chosen[:] = 4
     return labels
 
@@ -207,7 +207,7 @@ def sure_net(oracle: bool = False) -> PolicyValueNet:
             weight += 0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(3))
         head = net.actor[-1]
         assert isinstance(head, torch.nn.Linear)
-        head.bias[2:12] += 40.0
+        head.bias[2:22] += 40.0
     return net
 
 
@@ -236,7 +236,7 @@ def test_a_policy_learns_when_to_hold_its_phase_back_and_nothing_else_changes() 
     x = torch.from_numpy(held_back.observations)
     before, values = net(x)
     after, others = wide(x)
-    kept = [action for action in range(165) if not 2 <= action < 12]
+    kept = [action for action in range(165) if not 2 <= action < 22]
     torch.testing.assert_close(after[:, kept], before[:, kept], atol=1e-4, rtol=1e-5)
     torch.testing.assert_close(others, values)
     with pytest.raises(NetworkError, match="grown"):
@@ -246,9 +246,8 @@ def test_a_policy_learns_when_to_hold_its_phase_back_and_nothing_else_changes() 
 def test_only_decisions_with_a_lay_down_and_something_else_teach_it() -> None:
     labels = laying_labels(np.random.default_rng(0), 4)
     labels.legal_counts[0] = 1  # nothing but the lay-down
-    labels.legal_actions[1, 0] = 115  # no lay-down
-    labels.legal_actions[2, :3] = (4, 14, 120)
-    labels.legal_counts[2] = 2  # the rest builds
+    labels.legal_actions[1, :2] = (115, 116)  # no lay-down
+    labels.legal_counts[2] = 2  # lays down at once or card by card
     assert len(holding_labels(labels)) == 1
 
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import torch
 
 from phase10_agents.neural.networks import NetworkError, PolicyValueNet
-from phase10_env.actions import BUILD, LAY, NUMBER
+from phase10_env.actions import LAY, NUMBER
 from phase10_training.errors import UsageError
 from phase10_training.labels import Labels
 
@@ -32,6 +32,8 @@ __all__ = ["LayDownLesson", "grown", "holding_labels", "teach_lay_downs"]
 
 UNIT = 0.002
 """Win equity that one logit stands for: differences in it are of some hundredths, so logits of some tens."""
+_LAYING = slice(LAY, NUMBER)
+"""The actions that lay a phase down, at once or card by card."""
 _ERROR = 0.05
 """Win equity that counts as one unit of loss: about the standard error of a label."""
 
@@ -108,7 +110,7 @@ def grown(net: PolicyValueNet, units: int, seed: int = 0) -> PolicyValueNet:
 def _learnable(net: PolicyValueNet, units: int) -> dict[str, torch.Tensor]:
     """Return for each parameter that learns a mask of the entries that do: those of new units and lay-downs."""
     first = net.settings.actor[0]
-    lay = slice(LAY, BUILD)
+    lay = _LAYING
 
     def mask(weight: torch.Tensor) -> torch.Tensor:
         return torch.zeros(weight.shape, dtype=torch.bool)
@@ -131,7 +133,7 @@ def _learnable(net: PolicyValueNet, units: int) -> dict[str, torch.Tensor]:
 
 def _forget_lay_downs(net: PolicyValueNet) -> None:
     """Set what reaches the logits of lay-downs to zero: odds of e^40 would take longer to unlearn than to leave out."""
-    lay = slice(LAY, BUILD)
+    lay = _LAYING
     head = net.actor[-1]
     assert isinstance(head, torch.nn.Linear)
     with torch.no_grad():
@@ -144,16 +146,15 @@ def _forget_lay_downs(net: PolicyValueNet) -> None:
 def _laying(labels: Labels) -> npt.NDArray[np.bool_]:
     """Return bool[n, L], the places that hold a lay-down."""
     found: npt.NDArray[np.bool_] = (
-        (labels.legal_actions >= LAY) & (labels.legal_actions < BUILD) & labels.legal
+        (labels.legal_actions >= _LAYING.start) & (labels.legal_actions < _LAYING.stop) & labels.legal
     )
     return found
 
 
 def holding_labels(labels: Labels) -> Labels:
     """Return the labels of decisions in which a phase may be laid down, and something else done."""
-    building = (labels.legal_actions >= BUILD) & (labels.legal_actions < NUMBER)
     laying = _laying(labels)
-    rows = np.flatnonzero(laying.any(axis=1) & (labels.legal & ~laying & ~building).any(axis=1))
+    rows = np.flatnonzero(laying.any(axis=1) & (labels.legal & ~laying).any(axis=1))
     return labels.rows(rows)
 
 
@@ -179,8 +180,7 @@ def teach_lay_downs(
     frozen = {name: weight.detach().clone() for name, weight in weights.items()}
     optimizer = torch.optim.AdamW(weights.values(), lr=lesson.learning_rate, weight_decay=lesson.weight_decay)
     laying = _laying(labels)
-    building = (labels.legal_actions >= BUILD) & (labels.legal_actions < NUMBER)
-    other = labels.legal & ~laying & ~building
+    other = labels.legal & ~laying
     steps = max(1, len(labels) // lesson.minibatch)
     for epoch in range(lesson.epochs):
         order = np.random.default_rng([seed, epoch]).permutation(len(labels))

@@ -18,7 +18,7 @@ from phase10_agents.neural.compact import compact_choices, full_actions
 from phase10_agents.neural.inference import choose_actions
 from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale, shortcut_columns
 from phase10_env.decision import DecisionView
-from phase10_env.observation import Layout, observation_layout
+from phase10_env.observation import Layout, observation_layout, write_candidates
 
 __all__ = ["PolicyAgent", "load_champion", "load_checkpoint_agent", "policy_of"]
 
@@ -81,20 +81,31 @@ class PolicyAgent:
                 f"agent {self.name!r} was trained for {self.num_players} players, found {view.num_players}; "
                 "choose another agent or --players"
             )
-        if not view.layout.begins_with(self._layout):
-            raise AgentError(
-                f"agent {self.name!r} reads observations of layout {self._layout.digest}, found "
-                f"{view.layout.digest}; make the batch with observation={self.observation!r}"
-            )
+        seen = self._observations(view)
         with torch.inference_mode():
-            observations = torch.from_numpy(
-                np.ascontiguousarray(view.observations[:, : self._layout.size])
-            ).to(self.net.device)
+            observations = torch.from_numpy(np.ascontiguousarray(seen)).to(self.net.device)
             hidden = None
             if self._zero_state.shape[1]:
                 hidden = self._zero_state.expand(len(view), -1).to(self.net.device)
             logits, _ = self.net(observations, hidden, folded=self._folded)
         found: npt.NDArray[np.float32] = logits.cpu().numpy()
+        return found
+
+    def _observations(self, view: DecisionView) -> npt.NDArray[np.uint8]:
+        """Return what the network reads, uint8[n, D]: a part of the view's observations, or those and candidates.
+
+        A view of level "full" lacks the candidate features; they follow from what the seat knows of the game.
+        """
+        if view.layout.begins_with(self._layout):
+            return view.observations[:, : self._layout.size]
+        if not self._layout.begins_with(view.layout) or len(view.information) != len(view):
+            raise AgentError(
+                f"agent {self.name!r} reads observations of layout {self._layout.digest}, found "
+                f"{view.layout.digest}; make the batch with observation={self.observation!r}"
+            )
+        found = np.zeros((len(view), self._layout.size), np.uint8)
+        found[:, : view.layout.size] = view.observations
+        write_candidates(view.information, view.ruleset, found, self._layout)
         return found
 
     def act(self, view: DecisionView) -> npt.NDArray[np.integer[Any]]:
