@@ -116,3 +116,24 @@ def test_results_that_could_not_be_written_are_refused_before_the_work(
     assert option in captured.err
     assert "games/s" not in captured.err
     assert [path.name for path in tmp_path.iterdir()] == ["FILE"]
+
+
+@pytest.mark.parametrize("found", ["metrics.jsonl", "labels.json", "results.sqlite"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tournament", "random", "melder", "--deals", "2"],
+        ["label", "--decisions", "10"],
+        ["train", "smoke"],
+    ],
+)
+def test_results_of_another_kind_are_not_mixed_in(
+    words: list[str], found: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = {"tournament": "results.sqlite", "label": "labels.json", "train": "metrics.jsonl"}[words[0]]
+    if own == found:
+        pytest.skip("its own results")
+    (tmp_path / found).write_text("{}")
+    assert main([*words, "--out", str(tmp_path)]) == 2
+    assert "error: --out expects a folder of its own" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [found]

@@ -38,7 +38,7 @@ from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli_support import Interrupted, JsonOption
 from phase10_training.config import config_to_dict, load_config
 from phase10_training.errors import UsageError, check_range
-from phase10_training.files import check_folder
+from phase10_training.files import check_folder, check_own
 from phase10_training.labels import Labels, load_labels, shard_files
 from phase10_training.lay_downs import LayDownLesson, grown, holding_labels, teach_lay_downs
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
@@ -237,6 +237,7 @@ class DistillOptions:
 def distill_command(options: DistillOptions) -> None:
     """Run `phase10 distill`."""
     lesson = _lesson(options)
+    check_own("--out", options.out, METRICS_FILE)
     check_folder("--out", options.out)
     manifest, files = shard_files(options.labels)
     if (options.out / METRICS_FILE).exists():

@@ -9,7 +9,29 @@ from pathlib import Path
 
 from phase10_training.errors import UsageError
 
-__all__ = ["check_file", "check_folder", "write_bytes", "write_text"]
+__all__ = ["check_file", "check_folder", "check_own", "write_bytes", "write_text"]
+
+RESULTS = {"metrics.jsonl": "a run", "labels.json": "labels", "results.sqlite": "a tournament"}
+"""What a folder holds that has a file of this name."""
+
+
+def check_own(option: str, folder: Path, own: str) -> None:
+    """Refuse a folder that holds results of another kind: two kinds in one could not be told apart.
+
+    Args:
+        option: that named the folder.
+        folder: may not exist yet.
+        own: the file of `RESULTS` that this command writes.
+
+    Raises:
+        UsageError: naming what was found.
+    """
+    for name, what in RESULTS.items():
+        if name != own and (folder / name).exists():
+            raise UsageError(
+                f"{option} expects a folder of its own for {RESULTS[own]}, found {what} in {str(folder)!r}; "
+                "name another."
+            )
 
 
 def check_folder(option: str, folder: Path) -> None:

@@ -30,7 +30,7 @@ from phase10_env.rules.ruleset import get_ruleset
 from phase10_env.rules.state import GAME, MAX_PLAYERS
 from phase10_training.cli_support import GameOptions, JsonOption
 from phase10_training.errors import UsageError
-from phase10_training.files import write_text
+from phase10_training.files import check_own, write_text
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
 
@@ -358,6 +358,7 @@ def label_command(options: LabelOptions) -> None:
         raise UsageError(
             f"decisions and workers must be at least 1, found {options.decisions} and {options.workers}."
         )
+    check_own("--out", options.out, MANIFEST_FILE)
     shards = -(-options.decisions // settings.shard)
     with TrainingProgress(shards * settings.shard, 0, f"labels in {options.out}") as progress:
         make_labels(settings, options.out, shards, options.workers, lambda done: progress.update(done, {}))

@@ -15,11 +15,12 @@ from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
 from phase10_training.errors import UsageError, check_range
-from phase10_training.files import check_folder
+from phase10_training.files import check_folder, check_own
 from phase10_training.game_records import write_records
 from phase10_training.guarded import FORFEIT_RULE
 from phase10_training.progress import TrainingProgress
 from phase10_training.standings import Standings
+from phase10_training.store import STORE_FILE
 from phase10_training.tournament import (
     Play,
     TournamentConfig,
@@ -132,6 +133,7 @@ def _is_config(text: str) -> bool:
 def _folder(options: TournamentOptions, name: str) -> Path:
     """Return the folder to use: the one given, else a new one under runs/."""
     if options.output.out is not None:
+        check_own("--out", options.output.out, STORE_FILE)
         return options.output.out
     if options.output.resume:
         raise UsageError("--resume expects the folder to go on with; name it with --out.")

@@ -40,7 +40,7 @@ from phase10_training.cli_support import DeviceOptions, Interrupted, JsonOption,
 from phase10_training.config import build_config, config_to_dict, load_config, parse_override
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
-from phase10_training.files import write_text
+from phase10_training.files import check_own, write_text
 from phase10_training.league import League
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.ppo import Learner, make_network
@@ -90,6 +90,7 @@ class TrainingRun:
         opponents = [load_agent(spec) for spec in settings.pool.agents] if settings.pool.share > 0 else []
         checkpoint = load_checkpoint(folder) if resume else None
         self.equity = self._equity(checkpoint)
+        check_own("--out", folder, METRICS_FILE)
         if not resume and (folder / METRICS_FILE).exists():
             raise UsageError(
                 f"{str(folder)!r} already holds a run; go on with --resume or choose another --out."
