@@ -153,5 +153,8 @@ def test_other_players_or_observations_are_refused() -> None:
         agent.act(GameBatch(1, 3).view())
     with pytest.raises(AgentError, match="layout"):
         agent.act(GameBatch(1, 2, observation="basic").view())
-    with pytest.raises(AgentError, match="observation='candidates'"):
-        wild_policy(2, seed=1, level="candidates").act(GameBatch(1, 2).view())
+    demanding = wild_policy(2, seed=1, level="candidates")
+    assert len(demanding.act(GameBatch(1, 2).view())) == 1  # the candidate features follow from the rest
+    for view in (GameBatch(1, 2).view(information=False), GameBatch(1, 2, observation="basic").view()):
+        with pytest.raises(AgentError, match="observation='candidates'"):
+            demanding.act(view)

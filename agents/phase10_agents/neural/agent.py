@@ -98,7 +98,9 @@ class PolicyAgent:
         """
         if view.layout.begins_with(self._layout):
             return view.observations[:, : self._layout.size]
-        if not self._layout.begins_with(view.layout) or len(view.information) != len(view):
+        full = observation_layout(view.num_players)
+        lacks_candidates = view.layout.digest == full.digest and self._layout.begins_with(full)
+        if not lacks_candidates or len(view.information) != len(view):
             raise AgentError(
                 f"agent {self.name!r} reads observations of layout {self._layout.digest}, found "
                 f"{view.layout.digest}; make the batch with observation={self.observation!r}"
