@@ -110,7 +110,6 @@ def grown(net: PolicyValueNet, units: int, seed: int = 0) -> PolicyValueNet:
 def _learnable(net: PolicyValueNet, units: int) -> dict[str, torch.Tensor]:
     """Return for each parameter that learns a mask of the entries that do: those of new units and lay-downs."""
     first = net.settings.actor[0]
-    lay = _LAYING
 
     def mask(weight: torch.Tensor) -> torch.Tensor:
         return torch.zeros(weight.shape, dtype=torch.bool)
@@ -121,26 +120,25 @@ def _learnable(net: PolicyValueNet, units: int) -> dict[str, torch.Tensor]:
     for i, layer in enumerate(net.actor):
         assert isinstance(layer, torch.nn.Linear)
         last = i == len(net.actor) - 1
-        rows = lay if last else slice(layer.out_features - units, None)
+        rows = _LAYING if last else slice(layer.out_features - units, None)
         for name, weight in (("weight", layer.weight), ("bias", layer.bias)):
             found[f"actor.{i}.{name}"] = mask(weight)
             found[f"actor.{i}.{name}"][rows] = True
     if net.shortcut_weight is not None:
         found["shortcut_weight"] = mask(net.shortcut_weight)
-        found["shortcut_weight"][:, lay] = True
+        found["shortcut_weight"][:, _LAYING] = True
     return found
 
 
 def _forget_lay_downs(net: PolicyValueNet) -> None:
     """Set what reaches the logits of lay-downs to zero: odds of e^40 would take longer to unlearn than to leave out."""
-    lay = _LAYING
     head = net.actor[-1]
     assert isinstance(head, torch.nn.Linear)
     with torch.no_grad():
-        head.weight[lay] = 0.0
-        head.bias[lay] = 0.0
+        head.weight[_LAYING] = 0.0
+        head.bias[_LAYING] = 0.0
         if net.shortcut_weight is not None:
-            net.shortcut_weight[:, lay] = 0.0
+            net.shortcut_weight[:, _LAYING] = 0.0
 
 
 def _laying(labels: Labels) -> npt.NDArray[np.bool_]:

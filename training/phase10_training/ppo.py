@@ -29,7 +29,7 @@ from phase10_training.fused_loss import STATISTICS, LossSettings, LossSizes, pol
 from phase10_training.rollout import EpisodeTally, RolloutWorker
 from phase10_training.settings import TrainingSettings
 
-__all__ = ["Learner", "Schedule", "make_network", "schedule_at"]
+__all__ = ["Learner", "Schedule", "make_network", "schedule_at", "with_other_sight"]
 
 _Statistics = dict[str, float]
 
@@ -46,6 +46,26 @@ def make_network(settings: TrainingSettings) -> PolicyValueNet:
         shortcut=shortcut_columns(layout, settings.network),
         seed=settings.seed,
     )
+
+
+def with_other_sight(net: PolicyValueNet, settings: TrainingSettings) -> PolicyValueNet:
+    """Return the same policy with a critic that sees the hidden state where the former did not, or the reverse.
+
+    What the critic sees in addition counts nothing at first: its values are the former ones until it has learned.
+    """
+    scale = torch.from_numpy(state_layout(settings.environment.num_players).scale)
+    other = PolicyValueNet(
+        net.scale,
+        net.settings,
+        privileged_scale=scale if settings.rollout.oracle_critic else None,
+        shortcut=net.shortcut_columns,
+    )
+    weights = net.state_dict()
+    weights.pop("privileged_weight", None)
+    if other.privileged_weight is not None:
+        weights["privileged_weight"] = torch.zeros_like(other.privileged_weight)
+    other.load_state_dict(weights)
+    return other
 
 
 # ---- schedules ---------------------------------------------------------------------------------------------

@@ -34,7 +34,6 @@ from phase10_agents.neural.checkpoint import (
 from phase10_agents.neural.networks import PolicyValueNet
 from phase10_env import Agent
 from phase10_env.equity import EquityModel, default_equity, shipped_equity
-from phase10_env.observation import state_layout
 from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli_support import DeviceOptions, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_to_dict, load_config, parse_override
@@ -43,7 +42,7 @@ from phase10_training.evaluate import EvaluationResult, evaluate
 from phase10_training.files import check_own, write_text
 from phase10_training.league import League
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
-from phase10_training.ppo import Learner, make_network
+from phase10_training.ppo import Learner, make_network, with_other_sight
 from phase10_training.progress import TrainingProgress
 from phase10_training.settings import TrainingSettings
 from phase10_training.state_tree import flatten_state, restore_state
@@ -362,27 +361,7 @@ def _starting_policy(checkpoint: Checkpoint, settings: TrainingSettings) -> Poli
     net = policy_of(checkpoint)
     if bool(len(net.privileged_scale)) == settings.rollout.oracle_critic:
         return net
-    return _with_other_sight(net, settings)
-
-
-def _with_other_sight(net: PolicyValueNet, settings: TrainingSettings) -> PolicyValueNet:
-    """Return the same policy with a critic that sees the hidden state where the former did not, or the reverse.
-
-    What the critic sees in addition counts nothing at first: its values are the former ones until it has learned.
-    """
-    scale = torch.from_numpy(state_layout(settings.environment.num_players).scale)
-    other = PolicyValueNet(
-        net.scale,
-        net.settings,
-        privileged_scale=scale if settings.rollout.oracle_critic else None,
-        shortcut=net.shortcut_columns,
-    )
-    weights = net.state_dict()
-    weights.pop("privileged_weight", None)
-    if other.privileged_weight is not None:
-        weights["privileged_weight"] = torch.zeros_like(other.privileged_weight)
-    other.load_state_dict(weights)
-    return other
+    return with_other_sight(net, settings)
 
 
 # ---- command -----------------------------------------------------------------------------------------------
