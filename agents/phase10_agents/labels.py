@@ -10,13 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from phase10_agents.lookahead import round_worth
-from phase10_agents.policies import play_out, policy_action
+from phase10_agents.policies import play_on, policy_action
 from phase10_env.rules.deal import shuffle_stock
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.legal import legal_actions
 from phase10_env.rules.random import random_bits
-from phase10_env.rules.state import RUNNING
-from phase10_env.rules.step import apply
 
 __all__ = ["label_rows"]
 
@@ -67,8 +65,7 @@ def label_rows(  # type: ignore[no-untyped-def]
             for place in range(counts[index]):
                 spare[1] = spare[0]
                 end = spare[1]
-                apply(end, rules[0], np.int64(legal[index, place]), scratch[0].legal)
-                if not end.round_over and end.status == RUNNING:
-                    play_out(end, rules[0], policies, weights, scratch[0])
+                action = np.int64(legal[index, place])
+                play_on(end, rules[0], action, policies, weights, scratch[0])
                 worth = round_worth(end, rules[0], equity[0], seat, scratch[0].shares)
                 values[index, place] += worth / samples

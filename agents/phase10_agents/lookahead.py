@@ -9,14 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from phase10_agents.belief import improve_hands
-from phase10_agents.policies import play_out
+from phase10_agents.policies import play_on
 from phase10_agents.sampler import fill_hidden
 from phase10_env.equity import win_equities
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.legal import colours_matter
 from phase10_env.rules.random import random_bits
-from phase10_env.rules.state import RUNNING
-from phase10_env.rules.step import apply
 
 __all__ = [
     "colours_count",
@@ -75,9 +73,7 @@ def play_samples(  # type: ignore[no-untyped-def]
                 continue
             games[1] = games[0]
             game = games[1]
-            apply(game, rules[0], actions[candidate], scratch[0].legal)
-            if not game.round_over and game.status == RUNNING:
-                play_out(game, rules[0], policies, weights, scratch[0])
+            play_on(game, rules[0], actions[candidate], policies, weights, scratch[0])
             values[candidate, sample] = round_worth(game, rules[0], equity[0], seat, scratch[0].shares)
 
 

@@ -8,13 +8,14 @@ import numpy.typing as npt
 from phase10_agents.base import Agent, DecisionView
 from phase10_agents.belief import improve_hands
 from phase10_agents.lookahead import worths_of
+from phase10_agents.own_draws import prepare_draws, share_stock
 from phase10_agents.sampler import fill_hidden
 from phase10_env.equity import EquityModel
 from phase10_env.game_batch import GameBatch
 from phase10_env.observation import LEVELS, observation_layout
 from phase10_env.rules.kernel import kernel
 from phase10_env.rules.random import random_bits
-from phase10_env.rules.state import GAME, RUNNING, TERMINATED
+from phase10_env.rules.state import GAME, MAX_PLAYERS, RUNNING, TERMINATED
 
 __all__ = ["play_with_agent"]
 
@@ -73,7 +74,12 @@ def play_with_agent(
     )
     batch.games[:] = np.tile(dealt, len(candidates))
     batch.refresh()
-    batch.step(np.repeat(actions[candidates], samples))
+    first_actions = np.repeat(actions[candidates], samples)
+    ends = np.zeros((batch.num_games, MAX_PLAYERS), np.int64)
+    left = np.full(batch.num_games, share_stock(batch.games[0], ends[0]))
+    ends[:] = ends[0]
+    prepare_draws(batch.games, np.arange(batch.num_games), first_actions, left, ends)
+    batch.step(first_actions)
     finished = np.zeros(batch.num_games, GAME)
     running = np.ones(batch.num_games, np.bool_)
     while True:
@@ -86,6 +92,7 @@ def play_with_agent(
             break
         chosen = np.zeros(batch.num_games, np.int64)
         chosen[rows] = agent.act(batch.view(rows))
+        prepare_draws(batch.games, rows, chosen, left, ends)
         batch.step(chosen, check=False)
     worth = np.zeros(batch.num_games)
     worths_of(finished, view.ruleset.record, equity.record, known["to_act"][0], np.zeros(6), worth)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from phase10_agents.aware import aware_action
 from phase10_agents.greedy import greedy_action
+from phase10_agents.own_draws import prepare_draw, share_stock
 from phase10_agents.scratch import WEIGHTS
 from phase10_agents.uniform import melder_choice, uniform_choice
 from phase10_env.rules.kernel import kernel
@@ -24,6 +25,7 @@ __all__ = [
     "POLICY_WEIGHTS",
     "choose_rows",
     "play_decisions",
+    "play_on",
     "play_out",
     "policy_action",
     "policy_number",
@@ -105,6 +107,24 @@ def play_out(game, rules, policies, weights, scratch):  # type: ignore[no-untype
         decisions += 1
         if game.round_over or game.status != RUNNING:
             return decisions
+
+
+@kernel
+def play_on(game, rules, action, policies, weights, scratch):  # type: ignore[no-untyped-def]
+    """Take an action and play on to the end of the round, each seat by its policy and with draws of its own.
+
+    See own_draws.py: this is for comparing actions, on copies of a game whose stock has been shuffled.
+    """
+    left = share_stock(game, scratch.ends)
+    while True:
+        left = prepare_draw(game, action, left, scratch.ends)
+        apply(game, rules, action, scratch.legal)
+        if game.round_over or game.status != RUNNING:
+            return
+        key = stream_key(game.seed, game.episode, game.round, AGENT)
+        action = policy_action(
+            game, rules, policies[game.to_act], random_bits(key, game.decisions), weights, scratch
+        )
 
 
 @kernel

@@ -14,6 +14,7 @@ SCRATCH = np.dtype(
         ("legal", np.uint8, (176,)),  # legal actions
         *HAND_FIELDS,
         ("shares", np.float64, (6,)),  # win equities
+        ("ends", np.int64, (6,)),  # ends of the parts of the stock (own_draws.py)
     ],
     align=True,
 )

@@ -14,9 +14,7 @@ from phase10_agents.neural.agent import PolicyAgent
 from phase10_agents.neural.networks import (
     SHORTCUT_GAIN,
     NetworkSettings,
-    PolicyValueNet,
-    input_scale,
-    shortcut_columns,
+    network_for,
 )
 from phase10_env import GameBatch
 from phase10_env.observation import observation_layout
@@ -28,11 +26,11 @@ SMALL = NetworkSettings(actor=(16,), critic=(16,), precision="fp32")
 def wild_policy(players: int, seed: int, temperature: float = 0.0, level: str = "full") -> PolicyAgent:
     """Return a policy whose preferences are large and random, so that it takes every kind of lay-down."""
     settings = (
-        SMALL if level == "full" else msgspec.structs.replace(SMALL, shortcut=("discard_loss", "take_gain"))
+        SMALL
+        if level == "full"
+        else msgspec.structs.replace(SMALL, shortcut=("discard_loss", "take_gain"), discards=8)
     )
-    layout = observation_layout(players, level)
-    columns = shortcut_columns(layout, settings)
-    net = PolicyValueNet(input_scale(layout, settings), settings, shortcut=columns, seed=seed)
+    net = network_for(observation_layout(players, level), settings, seed=seed)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in net.parameters():

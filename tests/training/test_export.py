@@ -22,12 +22,17 @@ from phase10_training.train import TrainingRun
 onnxruntime = pytest.importorskip("onnxruntime")
 
 
-@pytest.mark.parametrize(("players", "level"), [(2, "full"), (4, "full"), (2, "candidates")])
-def test_the_onnx_model_gives_the_logits_values_and_choices_of_the_network(players: int, level: str) -> None:
+@pytest.mark.parametrize(
+    ("players", "level", "discards"),
+    [(2, "full", 0), (4, "full", 0), (2, "candidates", 0), (2, "candidates", 8), (4, "full", 8)],
+)
+def test_the_onnx_model_gives_the_logits_values_and_choices_of_the_network(
+    players: int, level: str, discards: int
+) -> None:
     shortcut = ["take_gain", "discard_loss"] if level == "candidates" else []
     settings = tiny_settings(
         environment={"num_players": players, "observation": level},
-        network={"actor": [24, 16], "critic": [8], "shortcut": shortcut},
+        network={"actor": [24, 16], "critic": [8], "shortcut": shortcut, "discards": discards},
     )
     net = make_network(settings)
     with torch.no_grad():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from phase10_agents.neural.agent import load_checkpoint_agent
 from phase10_agents.neural.networks import (
     NetworkError,
     NetworkSettings,
@@ -16,9 +17,12 @@ from phase10_agents.neural.networks import (
     input_scale,
     shortcut_columns,
 )
+from phase10_env import GameBatch
+from phase10_env.actions import DISCARD
 from phase10_env.observation import observation_layout
 from phase10_env.rules import table
 from phase10_training.cli import main
+from phase10_training.discards import DiscardLesson, discard_labels, teach_discards, with_discard_head
 from phase10_training.distill import Lesson, distill, gain_of_policy
 from phase10_training.errors import UsageError
 from phase10_training.labels import Labels, LabelSettings, load_labels, make_labels, make_shard, shard_files
@@ -272,3 +276,77 @@ def test_label_and_distill_on_the_command_line(tmp_path: Path, capsys: pytest.Ca
     assert "even" in capsys.readouterr().err
     assert main(["distill", str(tmp_path), "--out", str(tmp_path / "other")]) == 2
     assert "phase10 label" in capsys.readouterr().err
+
+
+# ---- what to discard ---------------------------------------------------------------------------------------
+
+
+def discarding_labels(rng: np.random.Generator, count: int) -> Labels:
+    """Three discards of real hands in random states; the card that loses least is the best to throw; with noise."""
+    batch = GameBatch(count, 2, seed=int(rng.integers(1000)), actions="compact", observation="candidates")
+    batch.play_random(41)
+    layout = observation_layout(2, "candidates")
+    losses = batch.observations[:, layout.fields["discard_loss"].slice].astype(float) / 100
+    values = np.zeros(batch.legal_actions.shape, np.float32)
+    values += rng.normal(0, 0.02, values.shape)
+    kinds = np.clip(batch.legal_actions.astype(int) - DISCARD, 0, 47)
+    values -= 0.1 * np.take_along_axis(losses, kinds, 1)
+    first = (batch.legal_actions >= DISCARD).argmax(axis=1)
+    return discard_labels(
+        Labels(
+            batch.observations.copy(),
+            batch.legal_actions.copy(),
+            batch.legal_counts.copy(),
+            values,
+            batch.legal_actions[np.arange(count), first].copy(),
+            np.zeros(count, np.float32),
+        )
+    )
+
+
+def test_a_policy_learns_what_to_discard_and_nothing_else_changes() -> None:
+    rng = np.random.default_rng(0)
+    layout = observation_layout(2, "candidates")
+    before = sure_net()
+    net = with_discard_head(before, layout, 16)
+    labels, held_back = discarding_labels(rng, 6000), discarding_labels(rng, 2000)
+    start, _, _ = gain_of_policy(net, held_back)
+    lesson = DiscardLesson(units=16, epochs=4, minibatch=64, learning_rate=5e-3, weight_decay=0.0)
+    errors = [m["distill/discard_error"] for m in teach_discards(net, labels, lesson)]
+    assert errors[-1] < errors[0]
+    gain, error, _ = gain_of_policy(net, held_back)
+    assert gain > start + 6 * error
+    x = torch.from_numpy(held_back.observations)
+    kept = [action for action in range(165) if not DISCARD <= action < DISCARD + 48]
+    torch.testing.assert_close(net(x)[0][:, kept], before(x)[0][:, kept], atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(net(x)[1], before(x)[1])
+
+
+def test_the_same_seed_teaches_the_same_discards() -> None:
+    layout = observation_layout(2, "candidates")
+    taught = []
+    for _ in range(2):
+        net = with_discard_head(sure_net(), layout, 8)
+        lesson = DiscardLesson(units=8, epochs=1, minibatch=64)
+        list(teach_discards(net, discarding_labels(np.random.default_rng(1), 500), lesson, seed=3))
+        taught.append(net.state_dict())
+    assert all(torch.equal(taught[0][name], taught[1][name]) for name in taught[0])
+
+
+def test_both_lessons_follow_one_another_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [str(tmp_path / name) for name in ("one", "two")]
+    for seed, folder in enumerate(folders):
+        assert (
+            main(["label", "--out", folder, "--decisions", "16384", "--samples", "1", "--seed", str(seed)])
+            == 0
+        )
+    clone, out = str(tmp_path / "discards"), str(tmp_path / "both")
+    assert main(["distill", *folders, "--out", clone, "--discards", "8", "--epochs", "1"]) == 0
+    command = ["distill", *folders, "--start-from", clone, "--epochs", "1", "--lay-downs", "8", "--out"]
+    assert main([*command, out]) == 0
+    assert "labels held back" in capsys.readouterr().out
+    assert load_checkpoint_agent(out).net.settings.discards == 8
+    assert main([*command, str(tmp_path / "third"), "--discards", "8"]) == 2
+    assert "two lessons" in capsys.readouterr().err

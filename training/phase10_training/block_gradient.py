@@ -117,8 +117,8 @@ class BlockGradient:
 
     @staticmethod
     def serves(net: PolicyValueNet) -> bool:
-        """Whether a network computes in a way that this can: sparse input, float32, CPU."""
-        return net.is_sparse and net.precision == "fp32"
+        """Whether a network computes in a way that this can: sparse input, float32, CPU, no discard head."""
+        return net.is_sparse and net.precision == "fp32" and net.discards is None
 
     @torch.no_grad()
     def __call__(

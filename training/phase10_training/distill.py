@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +37,7 @@ from phase10_env.equity import default_equity
 from phase10_env.rules.ruleset import get_ruleset
 from phase10_training.cli_support import Interrupted, JsonOption
 from phase10_training.config import config_to_dict, load_config
+from phase10_training.discards import DiscardLesson, discard_labels, teach_discards, with_discard_head
 from phase10_training.errors import UsageError, check_range
 from phase10_training.files import check_folder, check_own
 from phase10_training.labels import Labels, load_labels, shard_files
@@ -201,6 +202,9 @@ def _improvement(
     return gain, distance
 
 
+AnyLesson = Lesson | LayDownLesson | DiscardLesson
+
+
 # ---- command -----------------------------------------------------------------------------------------------
 
 
@@ -211,8 +215,8 @@ class DistillOptions:
     Example: phase10 distill runs/labels --start-from runs/clone --out runs/distilled
     """
 
-    labels: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
-    """Folder made by `phase10 label`."""
+    labels: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DIR...")]
+    """Folders made by `phase10 label`."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """Folder of the run."""
     start_from: Annotated[str, tyro.conf.arg(metavar="PATH")] = ""
@@ -221,14 +225,16 @@ class DistillOptions:
     """Configuration of the fresh network."""
     lay_downs: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
     """Teach only when to lay a phase down, through so many new hidden units a layer; all else stays as it is."""
+    discards: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
+    """Teach only what to discard, through a head of so many units for all cards; all else stays as it is."""
     epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Passes over the labels; 1 if not given, 5 for --lay-downs."""
+    """Passes over the labels; 1 if not given, 5 for --lay-downs, 4 for --discards."""
     temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
     """Of the policy while it learns."""
     tether: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.tether
     """Pull towards the policy at the start, in win equity."""
     learning_rate: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
-    """Of the first step; 0.0002 if not given, 0.001 for --lay-downs."""
+    """Of the first step; 0.0002 if not given, 0.001 for --lay-downs, 0.0005 for --discards."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the order of the labels."""
     json: JsonOption = field(default_factory=JsonOption)
@@ -239,21 +245,19 @@ def distill_command(options: DistillOptions) -> None:
     lesson = _lesson(options)
     check_own("--out", options.out, METRICS_FILE)
     check_folder("--out", options.out)
-    manifest, files = shard_files(options.labels)
+    manifest, files, held_files = _material(options.labels)
     if (options.out / METRICS_FILE).exists():
         raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
     settings, net, decisions = _pupil(options, manifest)
     torch.set_num_threads(settings.torch_threads)
-    behind = max(1, round(HELD_BACK * len(files)))
-    if len(files) <= behind:
-        raise UsageError(
-            f"{str(options.labels)!r} holds {len(files)} shard, expected two at least; make more labels."
-        )
-    labels, held_back = load_labels(files[:-behind]), load_labels(files[-behind:])
+    keep: Callable[[Labels], Labels] | None = None
     if isinstance(lesson, LayDownLesson):
-        labels, held_back = holding_labels(labels), holding_labels(held_back)
-        net = grown(net, lesson.units, options.seed)
-        settings = msgspec.structs.replace(settings, network=net.settings)
+        keep, net = holding_labels, grown(net, lesson.units, options.seed)
+    elif isinstance(lesson, DiscardLesson):
+        keep = discard_labels
+        net = with_discard_head(net, settings.environment.layout, lesson.units, options.seed)
+    settings = msgspec.structs.replace(settings, network=net.settings)
+    labels, held_back = load_labels(files, keep), load_labels(held_files, keep)
     metrics: dict[str, float] = {}
     with (
         MetricsLogger(options.out) as logger,
@@ -288,13 +292,43 @@ def distill_command(options: DistillOptions) -> None:
         )
 
 
-def _lesson(options: DistillOptions) -> Lesson | LayDownLesson:
+def _material(folders: tuple[Path, ...]) -> tuple[dict[str, Any], list[Path], list[Path]]:
+    """Return the manifest of the first folder, the shards to learn from, and those held back of each folder."""
+    first: dict[str, Any] = {}
+    learnt: list[Path] = []
+    held: list[Path] = []
+    for folder in folders:
+        manifest, files = shard_files(folder)
+        first = first or manifest
+        for key in ("players", "layout_digest", "ruleset_digest"):
+            if manifest[key] != first[key]:
+                raise UsageError(
+                    f"{str(folder)!r} holds labels with {key} = {manifest[key]!r}, {str(folders[0])!r} with "
+                    f"{first[key]!r}; teach labels of one game at a time."
+                )
+        behind = max(1, round(HELD_BACK * len(files)))
+        if len(files) <= behind:
+            raise UsageError(
+                f"{str(folder)!r} holds {len(files)} shard, expected two at least; make more labels."
+            )
+        learnt += files[:-behind]
+        held += files[-behind:]
+    return first, learnt, held
+
+
+def _lesson(options: DistillOptions) -> AnyLesson:
     """Return the lesson that the options describe."""
     check_range("--seed", options.seed, 0, 2**63 - 1)
     given = {"epochs": options.epochs, "learning_rate": options.learning_rate}
     own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if options.lay_downs and options.discards:
+        raise UsageError(
+            "--lay-downs and --discards are two lessons; teach one, then the other from its result."
+        )
     if options.lay_downs:
         return LayDownLesson(options.lay_downs, **own)
+    if options.discards:
+        return DiscardLesson(options.discards, **own)
     rate = own.get("learning_rate", Lesson.learning_rate)
     return Lesson(
         temperature=options.temperature, tether=options.tether, final_learning_rate=rate / 10, **own
@@ -305,7 +339,7 @@ def _taught(
     net: PolicyValueNet,
     labels: Labels,
     held_back: Labels,
-    lesson: Lesson | LayDownLesson,
+    lesson: AnyLesson,
     reward_scale: float,
     seed: int,
 ) -> Iterator[tuple[int, dict[str, float]]]:
@@ -313,7 +347,11 @@ def _taught(
     if isinstance(lesson, Lesson):
         yield from distill(net, labels, held_back, lesson, reward_scale, seed)
         return
-    for epoch, metrics in enumerate(teach_lay_downs(net, labels, lesson, seed), start=1):
+    if isinstance(lesson, LayDownLesson):
+        taught = teach_lay_downs(net, labels, lesson, seed)
+    else:
+        taught = teach_discards(net, labels, lesson, seed)
+    for epoch, metrics in enumerate(taught, start=1):
         yield epoch * len(labels), metrics | _gain_metrics(net, held_back)
 
 

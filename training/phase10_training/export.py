@@ -21,8 +21,9 @@ from torch import nn
 
 from phase10_agents.neural.agent import policy_of
 from phase10_agents.neural.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from phase10_agents.neural.discard_head import DiscardHead
 from phase10_agents.neural.networks import PolicyValueNet
-from phase10_env.rules.table import NUM_ACTIONS
+from phase10_env.rules.table import DISCARD, NUM_ACTIONS
 from phase10_training.cli_support import JsonOption
 from phase10_training.errors import UsageError
 from phase10_training.files import check_folder
@@ -129,6 +130,12 @@ def onnx_bytes(net: PolicyValueNet) -> bytes:
                 helper.make_node("Gemm", ["told", "shortcut.weight", place], ["actor.told"]),
             ]
             place = "actor.told"
+        if name == "actor" and net.discards is not None:
+            found, steps = _discard_head(net.discards)
+            constants |= found
+            nodes += [helper.make_node(kind, *ends, **more) for kind, *ends, more in steps]
+            nodes.append(helper.make_node("Add", [place, "discards"], ["actor.judged"]))
+            place = "actor.judged"
         if name == "actor":
             nodes.append(helper.make_node("Where", ["action_masks", place, "least"], ["logits"]))
             nodes.append(helper.make_node("ArgMax", ["logits"], ["actions"], axis=1, keepdims=0))
@@ -152,6 +159,55 @@ def onnx_bytes(net: PolicyValueNet) -> bytes:
     checker.check_model(model)
     data: bytes = model.SerializeToString()
     return data
+
+
+def _discard_head(head: DiscardHead) -> tuple[dict[str, npt.NDArray[Any]], list[tuple[Any, ...]]]:
+    """Return constants and nodes (kind, inputs, outputs, attributes) that make "discards" [n, 165] of "counts".
+
+    The graph judges all 48 naturals, the network those in hand; the action mask leaves the same ones.
+    """
+    after = NUM_ACTIONS - DISCARD - len(head.columns)
+    constants = {
+        "head.state": head.state * head.scale[:, None],
+        "head.bias": head.bias,
+        "head.columns": head.columns,
+        "head.factors": head.factors,
+        "head.told": head.told,
+        "head.kinds": head.kinds,
+        "head.hidden": head.hidden.weight.t(),
+        "head.hidden.bias": head.hidden.bias,
+        "head.out": head.out.weight.t(),
+        "head.out.bias": head.out.bias,
+        "head.direct": head.direct[:, None],
+        "head.hand": torch.arange(head.hand, head.hand + len(head.columns)),
+        "head.second": torch.tensor([1]),
+        "head.third": torch.tensor([2]),
+        "head.none": torch.tensor(0.0),
+        "head.pads": torch.tensor([0, DISCARD, 0, after]),
+    }
+    steps: list[tuple[Any, ...]] = [
+        ("Gemm", ["counts", "head.state", "head.bias"], ["head.seen"], {}),
+        ("Unsqueeze", ["head.seen", "head.second"], ["head.seen.each"], {}),
+        ("Gather", ["counts", "head.columns"], ["head.raw"], {"axis": 1}),
+        ("Mul", ["head.raw", "head.factors"], ["head.views"], {}),
+        ("MatMul", ["head.views", "head.told"], ["head.viewed"], {}),
+        ("Sum", ["head.viewed", "head.kinds", "head.seen.each"], ["head.first"], {}),
+        ("Relu", ["head.first"], ["head.first.positive"], {}),
+        ("MatMul", ["head.first.positive", "head.hidden"], ["head.mixed"], {}),
+        ("Add", ["head.mixed", "head.hidden.bias"], ["head.last"], {}),
+        ("Relu", ["head.last"], ["head.last.positive"], {}),
+        ("MatMul", ["head.last.positive", "head.out"], ["head.judged"], {}),
+        ("MatMul", ["head.views", "head.direct"], ["head.straight"], {}),
+        ("Sum", ["head.judged", "head.straight", "head.out.bias"], ["head.column"], {}),
+        ("Squeeze", ["head.column", "head.third"], ["head.worths"], {}),
+        ("Gather", ["counts", "head.hand"], ["head.held"], {"axis": 1}),
+        ("Greater", ["head.held", "head.none"], ["head.holds"], {}),
+        ("Where", ["head.holds", "head.worths", "least"], ["head.own"], {}),
+        ("ReduceMax", ["head.own"], ["head.best"], {"axes": [1], "keepdims": 1}),
+        ("Sub", ["head.worths", "head.best"], ["head.scores"], {}),
+        ("Pad", ["head.scores", "head.pads"], ["discards"], {}),
+    ]
+    return {name: value.numpy(force=True) for name, value in constants.items()}, steps
 
 
 def _config(checkpoint: Checkpoint, net: PolicyValueNet) -> dict[str, Any]:

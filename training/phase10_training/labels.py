@@ -291,8 +291,8 @@ def shard_files(folder: Path) -> tuple[dict[str, Any], list[Path]]:
     return manifest, files
 
 
-def load_labels(files: list[Path]) -> Labels:
-    """Return the decisions of some shards as one.
+def load_labels(files: list[Path], keep: Callable[[Labels], Labels] | None = None) -> Labels:
+    """Return the decisions of some shards as one; of each shard what `keep` returns, if it is given.
 
     Raises:
         UsageError: a file that is damaged.
@@ -302,11 +302,12 @@ def load_labels(files: list[Path]) -> Labels:
         for path in files:
             try:
                 with np.load(path, allow_pickle=False) as shard:
-                    yield Labels(*(shard[name] for name in _NAMES))
+                    labels = Labels(*(shard[name] for name in _NAMES))
             except (OSError, ValueError, KeyError) as problem:
                 raise UsageError(
                     f"{str(path)!r} cannot be read ({problem}); delete it and make it anew."
                 ) from None
+            yield labels if keep is None else keep(labels)
 
     return _joined(list(read()))
 

@@ -34,7 +34,7 @@ UNIT = 0.002
 """Win equity that one logit stands for: differences in it are of some hundredths, so logits of some tens."""
 _LAYING = slice(LAY, NUMBER)
 """The actions that lay a phase down, at once or card by card."""
-_ERROR = 0.05
+ERROR = 0.05
 """Win equity that counts as one unit of loss: about the standard error of a label."""
 
 
@@ -81,11 +81,9 @@ def grown(net: PolicyValueNet, units: int, seed: int = 0) -> PolicyValueNet:
     ((10, 6), True)
     """
     actor = tuple(width + units for width in net.settings.actor)
-    wide = PolicyValueNet(
-        net.scale,
+    wide = net.sibling(
         msgspec.structs.replace(net.settings, actor=actor),
         privileged_scale=net.privileged_scale if len(net.privileged_scale) else None,
-        shortcut=net.shortcut_columns,
         seed=seed,
     )
     old, new = net.settings.actor[0], actor[0]
@@ -104,6 +102,8 @@ def grown(net: PolicyValueNet, units: int, seed: int = 0) -> PolicyValueNet:
         for name in ("shortcut_weight", "privileged_weight"):
             if getattr(net, name) is not None:
                 getattr(wide, name).copy_(getattr(net, name))
+    if net.discards is not None and wide.discards is not None:
+        wide.discards.load_state_dict(net.discards.state_dict())
     return wide
 
 
@@ -192,7 +192,7 @@ def teach_lay_downs(
             found = [_best(listed, labels.values[rows], places[rows]) for places in (other, laying)]
             gap = found[0][0] - found[1][0]
             target = torch.from_numpy(found[0][1] - found[1][1])
-            loss = ((UNIT * gap - target) / _ERROR).square().mean()
+            loss = ((UNIT * gap - target) / ERROR).square().mean()
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
@@ -201,7 +201,7 @@ def teach_lay_downs(
                 for name, weight in weights.items():
                     weight.copy_(torch.where(masks[name], weight, frozen[name]))
             error += float(loss.detach())
-        yield {"distill/lay_down_error": _ERROR * float(np.sqrt(error / steps)), "train/learning_rate": rate}
+        yield {"distill/lay_down_error": ERROR * float(np.sqrt(error / steps)), "train/learning_rate": rate}
 
 
 def _best(

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, input_scale, shortcut_columns
+from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, network_for
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
 from phase10_env.observation import state_layout
@@ -37,14 +37,9 @@ _Statistics = dict[str, float]
 def make_network(settings: TrainingSettings) -> PolicyValueNet:
     """Return a fresh network for the observation of the settings' environment."""
     players = settings.environment.num_players
-    layout = settings.environment.layout
     privileged = torch.from_numpy(state_layout(players).scale) if settings.rollout.oracle_critic else None
-    return PolicyValueNet(
-        input_scale(layout, settings.network),
-        settings.network,
-        privileged_scale=privileged,
-        shortcut=shortcut_columns(layout, settings.network),
-        seed=settings.seed,
+    return network_for(
+        settings.environment.layout, settings.network, privileged_scale=privileged, seed=settings.seed
     )
 
 
@@ -54,12 +49,7 @@ def with_other_sight(net: PolicyValueNet, settings: TrainingSettings) -> PolicyV
     What the critic sees in addition counts nothing at first: its values are the former ones until it has learned.
     """
     scale = torch.from_numpy(state_layout(settings.environment.num_players).scale)
-    other = PolicyValueNet(
-        net.scale,
-        net.settings,
-        privileged_scale=scale if settings.rollout.oracle_critic else None,
-        shortcut=net.shortcut_columns,
-    )
+    other = net.sibling(net.settings, privileged_scale=scale if settings.rollout.oracle_critic else None)
     weights = net.state_dict()
     weights.pop("privileged_weight", None)
     if other.privileged_weight is not None:

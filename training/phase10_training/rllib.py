@@ -20,7 +20,7 @@ import msgspec
 import torch
 
 from phase10_agents.neural.checkpoint import save_step
-from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale
+from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, network_for
 from phase10_env.equity import default_equity
 from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import RuleSet
@@ -121,7 +121,7 @@ def policy_network(num_players: int, network: dict[str, Any], seed: int) -> Poli
     (16,)
     """
     settings = msgspec.convert(network, NetworkSettings)
-    return PolicyValueNet(input_scale(observation_layout(num_players), settings), settings, seed=seed)
+    return network_for(observation_layout(num_players), settings, seed=seed)
 
 
 def ppo_config(settings: RLlibSettings) -> Any:

@@ -16,7 +16,7 @@ from phase10_agents.base import AgentError
 from phase10_agents.neural.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from phase10_agents.neural.compact import compact_choices, full_actions
 from phase10_agents.neural.inference import choose_actions
-from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, input_scale, shortcut_columns
+from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet, network_for
 from phase10_env.decision import DecisionView
 from phase10_env.observation import Layout, observation_layout, write_candidates
 
@@ -148,12 +148,7 @@ def policy_of(checkpoint: Checkpoint) -> PolicyValueNet:
         privileged = None
         if "privileged_weight" in weights:
             privileged = torch.from_numpy(_state_scale(int(config["environment"]["num_players"])))
-        net = PolicyValueNet(
-            input_scale(layout, settings),
-            settings,
-            privileged_scale=privileged,
-            shortcut=shortcut_columns(layout, settings),
-        )
+        net = network_for(layout, settings, privileged_scale=privileged)
         net.load_state_dict(weights)
     except (KeyError, TypeError, ValueError, RuntimeError, msgspec.ValidationError) as problem:
         first = str(problem).splitlines()[0]

@@ -18,7 +18,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from phase10_agents.neural.discard_head import DiscardHead, DiscardViews, FoldedHead, discard_views
 from phase10_agents.neural.sparse_input import pack_pairs, sparse_linear
+from phase10_env.actions import DISCARD
 from phase10_env.names import hint
 from phase10_env.observation import Layout
 
@@ -32,6 +34,7 @@ __all__ = [
     "fast_precision",
     "input_scale",
     "masked_log_softmax",
+    "network_for",
     "shortcut_columns",
 ]
 
@@ -74,6 +77,8 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             leaves out what other fields tell as well, and the rules, which do not change within a training.
         shortcut: fields that also reach the policy's logits directly, through one linear layer: what an
             action would do may then speak for it without passing through the hidden layers.
+        discards: units of a head that judges each discard by what the observation tells about that card
+            (discard_head.py), an even number; 0: none.
 
     >>> NetworkSettings(actor=(512, 256)).critic
     (128, 128)
@@ -85,6 +90,7 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input_layer: Literal["auto", "dense", "sparse"] = "auto"
     ignored: tuple[str, ...] = IGNORED_FIELDS
     shortcut: tuple[str, ...] = ()
+    discards: int = 0
 
 
 def input_scale(layout: Layout, settings: NetworkSettings) -> torch.Tensor:
@@ -132,6 +138,39 @@ def _names(layout: Layout, option: str, patterns: tuple[str, ...]) -> list[str]:
     return found
 
 
+def network_for(
+    layout: Layout,
+    settings: NetworkSettings,
+    *,
+    privileged_scale: torch.Tensor | None = None,
+    seed: int = 0,
+) -> PolicyValueNet:
+    """Return a fresh network for observations of a layout.
+
+    Args:
+        layout: of the observations.
+        settings: the shape.
+        privileged_scale: float32[Q] for a critic that also sees hidden state, else None.
+        seed: of the initial weights.
+
+    Raises:
+        NetworkError: a shape that cannot be built, or a name of no field.
+
+    >>> from phase10_env.observation import observation_layout
+    >>> net = network_for(observation_layout(2), NetworkSettings(actor=(16,), critic=(8,), discards=4))
+    >>> net.discards is not None
+    True
+    """
+    return PolicyValueNet(
+        input_scale(layout, settings),
+        settings,
+        privileged_scale=privileged_scale,
+        shortcut=shortcut_columns(layout, settings),
+        views=discard_views(layout) if settings.discards else None,
+        seed=seed,
+    )
+
+
 def fast_precision(device: torch.device) -> Precision:
     """Return "bf16" if the device has matrix instructions for it (on a CPU: AMX), else "fp32".
 
@@ -159,6 +198,7 @@ class FoldedWeights:
         privileged: [Q, Hc] or None.
         actor, critic: (weight [out, in], bias) of the further layers, the heads last.
         shortcut: [S, A] or None, from the shortcut entries to the logits.
+        discards: of the discard head, or None.
     """
 
     input: torch.Tensor
@@ -167,6 +207,7 @@ class FoldedWeights:
     actor: tuple[tuple[torch.Tensor, torch.Tensor], ...]
     critic: tuple[tuple[torch.Tensor, torch.Tensor], ...]
     shortcut: torch.Tensor | None = None
+    discards: FoldedHead | None = None
 
 
 class PolicyValueNet(nn.Module):
@@ -182,11 +223,12 @@ class PolicyValueNet(nn.Module):
         settings: widths and precision.
         privileged_scale: float32[Q] for a critic that also sees hidden state, else None.
         shortcut: int64[S], entries that also reach the logits directly (`shortcut_columns`).
+        views: where the observation tells about each discard (`discard_views`), for a network with a head for them.
         actions: A.
         seed: of the initial weights.
 
     Raises:
-        NetworkError: no hidden layer, or an odd first layer.
+        NetworkError: no hidden layer, or an odd first layer or discard head.
 
     >>> net = PolicyValueNet(torch.ones(40), NetworkSettings(actor=(16,), critic=(16, 8)), seed=1)
     >>> logits, values = net(torch.zeros(3, 40, dtype=torch.uint8))
@@ -205,6 +247,7 @@ class PolicyValueNet(nn.Module):
         *,
         privileged_scale: torch.Tensor | None = None,
         shortcut: torch.Tensor | None = None,
+        views: DiscardViews | None = None,
         actions: int = ACTIONS,
         seed: int = 0,
     ) -> None:
@@ -214,7 +257,12 @@ class PolicyValueNet(nn.Module):
                 f"expected at least one layer a trunk and first widths with an even sum, found actor "
                 f"{settings.actor} and critic {settings.critic}; choose widths such as (256, 256)"
             )
-        self.settings = settings
+        if settings.discards < 0 or settings.discards % 2 or (settings.discards > 0 and views is None):
+            raise NetworkError(
+                f"expected discards to be an even number of units, and the network to be made for a layout, "
+                f"found {settings.discards}; choose 0 or a number such as 128, and use network_for"
+            )
+        self.settings, self.views = settings, views
         self.register_buffer("scale", scale.to(torch.float32), persistent=False)
         self.read = np.flatnonzero(scale.numpy(force=True)).astype(np.uint16)  # entries it does not ignore
         no_state = torch.zeros(0)
@@ -254,6 +302,9 @@ class PolicyValueNet(nn.Module):
             self.shortcut_weight = nn.Parameter(torch.zeros(len(columns), actions))
         self.actor = trunk(settings.actor, actions, 0.01)
         self.critic = trunk(settings.critic, 1, 1.0)
+        self.discards: DiscardHead | None = None
+        if views is not None and settings.discards:
+            self.discards = DiscardHead(views, self.scale, settings.discards, generator)
 
     def twin(self) -> PolicyValueNet:
         """Return a network that shares this one's weights, now and later, but has gradients of its own."""
@@ -262,11 +313,39 @@ class PolicyValueNet(nn.Module):
             theirs.data = ours.data
         return twin
 
+    def sibling(
+        self,
+        settings: NetworkSettings,
+        *,
+        privileged_scale: torch.Tensor | None = None,
+        views: DiscardViews | None = None,
+        seed: int = 0,
+    ) -> PolicyValueNet:
+        """Return a fresh network for the same observations, of another shape or sight.
+
+        `views` are for a discard head that this network lacks.
+        """
+        return PolicyValueNet(
+            self.scale,
+            settings,
+            privileged_scale=privileged_scale,
+            shortcut=self.shortcut_columns,
+            views=self.views or views,
+            seed=seed,
+        )
+
     def policy_weights(self) -> list[torch.Tensor]:
         """Return the weights that the policy depends on, as views: those of the actor, without the critic's."""
         width = self.settings.actor[0]
         shortcut = [] if self.shortcut_weight is None else [self.shortcut_weight]
-        return [self.input_weight[:, :width], self.input_bias[:width], *shortcut, *self.actor.parameters()]
+        head = [] if self.discards is None else list(self.discards.parameters())
+        return [
+            self.input_weight[:, :width],
+            self.input_bias[:width],
+            *shortcut,
+            *self.actor.parameters(),
+            *head,
+        ]
 
     @property
     def device(self) -> torch.device:
@@ -309,6 +388,7 @@ class PolicyValueNet(nn.Module):
             actor=layers(self.actor),
             critic=layers(self.critic),
             shortcut=shortcut,
+            discards=None if self.discards is None else self.discards.fold(dtype, self.is_sparse),
         )
 
     @property
@@ -352,6 +432,9 @@ class PolicyValueNet(nn.Module):
         if weights.shortcut is not None:
             entries = observations.index_select(1, self.shortcut_columns).to(dtype)
             logits = torch.addmm(logits, entries, weights.shortcut)
+        if self.discards is not None and weights.discards is not None:
+            rows, kinds, scores = self.discards(observations, weights.discards)
+            logits = logits.float().index_put((rows, DISCARD + kinds), scores, accumulate=True)
         values = _through(functional.relu(critic), weights.critic)
         return logits.float(), values.float().squeeze(1)
 

@@ -1,0 +1,176 @@
+"""Teaches a policy one question apart: which card to discard.
+
+The discards' logits come from a head of their own (`phase10_agents.neural.discard_head`), which judges a card by what
+the observation tells about it, and from nothing else: what the policy thought of them is forgotten. For a decision
+with discards k and labels Q the head's scores s are fitted by regression, both less their means over the decision's
+discards,
+
+    UNIT * s_k  ~  Q(k)
+
+so that the policy throws what is expected to cost it least. The best discard has the logit 0, which is about what
+it has in a policy without a head, and far below what Skips and hits have there. Most differences between two
+discards are far smaller than a label's noise: the head is kept from learning that noise by dropout (Srivastava et
+al. 2014) and weight decay, and by being one function for all cards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from phase10_agents.neural.discard_head import discard_views
+from phase10_agents.neural.networks import PolicyValueNet
+from phase10_env.actions import DISCARD
+from phase10_env.observation import Layout
+from phase10_env.rules.cards import WILD
+from phase10_training.errors import UsageError
+from phase10_training.labels import Labels
+from phase10_training.lay_downs import ERROR, UNIT
+
+__all__ = ["DiscardLesson", "discard_labels", "teach_discards", "with_discard_head"]
+
+_DISCARDS = slice(DISCARD, DISCARD + WILD)
+"""The actions that discard a natural."""
+
+
+@dataclass(frozen=True)
+class DiscardLesson:
+    """Hold how the question is taught.
+
+    Attributes:
+        units: of the head, an even number.
+        epochs: passes over the labels.
+        minibatch: decisions in one gradient step.
+        learning_rate: of the first step; it falls to zero.
+        weight_decay: of the head's weights (Loshchilov and Hutter 2019).
+        dropout: share of the head's first layer that is left out in each step.
+    """
+
+    units: int = 128
+    epochs: int = 4
+    minibatch: int = 1024
+    learning_rate: float = 5e-4
+    weight_decay: float = 0.3
+    dropout: float = 0.3
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be taught."""
+        if self.units < 2 or self.units % 2:
+            raise UsageError(f"discards must be an even number of units, at least 2, found {self.units}.")
+        for name in ("epochs", "minibatch", "learning_rate"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"{name} must be above 0 and finite, found {getattr(self, name)}.")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"dropout must be from 0 to 1, and below 1, found {self.dropout}.")
+
+
+def with_discard_head(net: PolicyValueNet, layout: Layout, units: int, seed: int = 0) -> PolicyValueNet:
+    """Return the same policy and values but for discards, whose logits come from a fresh head alone.
+
+    Args:
+        net: stays as it is; a head that it has is left out.
+        layout: of its observations.
+        units: of the head, an even number.
+        seed: of the head's weights.
+
+    >>> from phase10_agents.neural.networks import NetworkSettings, network_for
+    >>> from phase10_env.observation import observation_layout
+    >>> layout = observation_layout(2)
+    >>> net = network_for(layout, NetworkSettings(actor=(8,), critic=(4,)), seed=1)
+    >>> seen = torch.zeros(1, layout.size, dtype=torch.uint8)
+    >>> logits = with_discard_head(net, layout, 16)(seen)[0]
+    >>> bool((logits[0, 111:159] == 0).all()), bool(torch.equal(logits[:, :111], net(seen)[0][:, :111]))
+    (True, True)
+    """
+    other = net.sibling(
+        msgspec.structs.replace(net.settings, discards=units),
+        privileged_scale=net.privileged_scale if len(net.privileged_scale) else None,
+        views=discard_views(layout),
+        seed=seed,
+    )
+    fresh = {name: value for name, value in other.state_dict().items() if name.startswith("discards.")}
+    kept = {name: value for name, value in net.state_dict().items() if not name.startswith("discards.")}
+    other.load_state_dict(kept | fresh)
+    head = other.actor[-1]
+    assert isinstance(head, torch.nn.Linear)
+    with torch.no_grad():
+        head.weight[_DISCARDS] = 0.0
+        head.bias[_DISCARDS] = 0.0
+        if other.shortcut_weight is not None:
+            other.shortcut_weight[:, _DISCARDS] = 0.0
+    return other
+
+
+def _discarding(labels: Labels) -> npt.NDArray[np.bool_]:
+    """Return bool[n, L], the places that hold a discard of a natural."""
+    actions = labels.legal_actions
+    found: npt.NDArray[np.bool_] = (actions >= _DISCARDS.start) & (actions < _DISCARDS.stop) & labels.legal
+    return found
+
+
+def discard_labels(labels: Labels) -> Labels:
+    """Return the labels of decisions with two discards at least."""
+    return labels.rows(np.flatnonzero(_discarding(labels).sum(axis=1) > 1))
+
+
+def teach_discards(
+    net: PolicyValueNet, labels: Labels, lesson: DiscardLesson, seed: int = 0
+) -> Iterator[dict[str, float]]:
+    """Teach a network's discard head; after each epoch yield the mean squared error, in units of equity.
+
+    Args:
+        net: from `with_discard_head`; its head changes, nothing else.
+        labels: from `discard_labels`.
+        lesson: how.
+        seed: of the order of the labels and of what is left out.
+    """
+    head = net.discards
+    if head is None:
+        raise ValueError("expected a network with a discard head; make it with with_discard_head")
+    optimizer = torch.optim.AdamW(
+        head.parameters(), lr=lesson.learning_rate, weight_decay=lesson.weight_decay
+    )
+    steps = max(1, len(labels) // lesson.minibatch)
+    for epoch in range(lesson.epochs):
+        order = np.random.default_rng([seed, epoch]).permutation(len(labels))
+        torch.manual_seed(seed + epoch)
+        sum_of_errors = 0.0
+        for step, rows in enumerate(np.array_split(order, steps)):
+            rate = lesson.learning_rate * (1.0 - (epoch * steps + step) / (lesson.epochs * steps))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            error = _error(net, labels.rows(rows), lesson.dropout)
+            optimizer.zero_grad(set_to_none=True)
+            error.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
+            optimizer.step()
+            sum_of_errors += float(error.detach())
+        yield {
+            "distill/discard_error": ERROR * float(np.sqrt(sum_of_errors / steps)),
+            "train/learning_rate": rate,
+        }
+
+
+def _error(net: PolicyValueNet, labels: Labels, dropout: float) -> torch.Tensor:
+    """Return the mean squared error of the differences between discards."""
+    assert net.discards is not None
+    observations = torch.from_numpy(labels.observations)
+    folded = net.discards.fold(torch.float32, net.is_sparse)
+    rows, kinds, scores = net.discards(observations, folded, dropout)
+    table = torch.zeros(len(labels), WILD).index_put((rows, kinds), UNIT / ERROR * scores)
+    valid = torch.from_numpy(_discarding(labels))
+    places = torch.from_numpy(labels.legal_actions.astype(np.int64)) - DISCARD
+    listed = table.gather(1, places.clamp(0, WILD - 1))
+    target = torch.from_numpy(labels.values) / ERROR
+    count = valid.sum(dim=1, keepdim=True)
+
+    def centred(values: torch.Tensor) -> torch.Tensor:
+        return (values - (values * valid).sum(dim=1, keepdim=True) / count) * valid
+
+    return (centred(listed) - centred(target)).square().sum() / count.sum()
