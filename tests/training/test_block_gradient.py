@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from phase10_agents.neural.discard_head import DiscardViews
 from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet
 from phase10_training.block_gradient import BlockGradient
 from phase10_training.fused_loss import LossBatch, LossSettings, LossSizes, policy_value_loss
@@ -17,15 +18,21 @@ ENTRIES, STATE = 90, 20
 SETTINGS = LossSettings(entropy=0.01, anchor=0.2, clone=0.3, value_clip=0.2)
 
 
-def network(actor: tuple[int, ...], critic: tuple[int, ...], oracle: bool, shortcut: bool) -> PolicyValueNet:
+def network(
+    actor: tuple[int, ...], critic: tuple[int, ...], oracle: bool, shortcut: bool, head: bool = False
+) -> PolicyValueNet:
     rng = torch.Generator().manual_seed(5)
     scale = torch.rand(ENTRIES, generator=rng)
     scale[7:19] = 0.0  # ignored
+    places = torch.randint(0, ENTRIES, (48, 6), generator=rng)
     net = PolicyValueNet(
         scale,
-        NetworkSettings(actor=actor, critic=critic, precision="fp32", input_layer="sparse"),
+        NetworkSettings(
+            actor=actor, critic=critic, precision="fp32", input_layer="sparse", discards=10 if head else 0
+        ),
         privileged_scale=torch.rand(STATE, generator=rng) if oracle else None,
         shortcut=torch.arange(20, 35) if shortcut else None,
+        views=DiscardViews(places, torch.rand(places.shape, generator=rng), hand=30, play=80),
     )
     with torch.no_grad():
         for weight in net.parameters():
@@ -44,14 +51,22 @@ def decisions(n: int) -> tuple[torch.Tensor, torch.Tensor, LossBatch]:
     return drawn.observations, torch.randint(0, 3, (n, STATE), dtype=torch.uint8, generator=rng), batch
 
 
-@pytest.mark.parametrize("oracle", [False, True])
-@pytest.mark.parametrize("shortcut", [False, True])
+@pytest.mark.parametrize(
+    ("oracle", "shortcut", "head"),
+    [
+        (False, False, False),
+        (True, False, False),
+        (False, True, False),
+        (True, True, True),
+        (False, False, True),
+    ],
+)
 @pytest.mark.parametrize(("actor", "critic"), [((48, 40, 24), (32,)), ((30,), (18, 17))])
 @pytest.mark.parametrize("n", [1, 512, 1100])
 def test_it_equals_autograd(
-    actor: tuple[int, ...], critic: tuple[int, ...], oracle: bool, shortcut: bool, n: int
+    actor: tuple[int, ...], critic: tuple[int, ...], oracle: bool, shortcut: bool, head: bool, n: int
 ) -> None:
-    net = network(actor, critic, oracle, shortcut)
+    net = network(actor, critic, oracle, shortcut, head)
     observations, hidden, batch = decisions(n)
     privileged = hidden if oracle else None
     sizes = LossSizes.of(batch)

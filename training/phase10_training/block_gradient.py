@@ -3,19 +3,24 @@
 Autograd keeps what a whole minibatch computes, some 4 MB a layer, which leaves the cache and comes from fresh
 memory at each step. Here the same products run over blocks of rows that stay in the cache, into buffers that stay
 allocated, and the loss hands over its gradient (`fused_loss`): half the time of autograd. What it computes is
-`PolicyValueNet.forward` and its derivative; a test holds the two together.
+`PolicyValueNet.forward` and its derivative; a test holds the two together. Only a discard head, whose rows differ in
+number from block to block, is left to autograd, within a block.
 
 Shapes: n decisions of D small integers, r rows of a block, A actions, Ha and Hc widths of the first layers.
 """
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from phase10_agents.neural.discard_head import FoldedHead
 from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 from phase10_agents.neural.sparse_input import EntryLists
+from phase10_env.actions import DISCARD
 from phase10_training.fused_loss import STATISTICS, LossBatch, LossSettings, LossSizes, loss_gradient
 
 __all__ = ["BlockGradient"]
@@ -117,8 +122,8 @@ class BlockGradient:
 
     @staticmethod
     def serves(net: PolicyValueNet) -> bool:
-        """Whether a network computes in a way that this can: sparse input, float32, CPU, no discard head."""
-        return net.is_sparse and net.precision == "fp32" and net.discards is None
+        """Whether a network computes in a way that this can: sparse input, float32, CPU."""
+        return net.is_sparse and net.precision == "fp32"
 
     @torch.no_grad()
     def __call__(
@@ -144,6 +149,11 @@ class BlockGradient:
         self._critic.take(folded.critic)
         self._input_sum.zero_()
         self._bias_sum.zero_()
+        head = self.net.discards
+        judge = None
+        if head is not None and folded.discards is not None:
+            head.zero_grad(set_to_none=True)
+            judge = dataclasses.replace(folded.discards, state=folded.discards.state.requires_grad_())
         extra = [] if folded.privileged is None else [torch.zeros_like(folded.privileged)]
         direct = [] if folded.shortcut is None else [torch.zeros_like(folded.shortcut)]
         statistics = np.zeros(len(STATISTICS))
@@ -151,9 +161,12 @@ class BlockGradient:
             rows = slice(start, start + _BLOCK)
             state = None if privileged is None else privileged[rows].float()
             statistics += self._block(
-                observations[rows], state, batch.rows(rows), settings, sizes, folded, extra, direct
+                observations[rows], state, batch.rows(rows), settings, sizes, folded, extra, direct, judge
             )
         self._hand_over(extra, direct)
+        if head is not None and judge is not None:
+            assert judge.state.grad is not None
+            _set(head.state, judge.state.grad * head.scale[:, None])
         return statistics
 
     def _block(
@@ -166,6 +179,7 @@ class BlockGradient:
         folded: FoldedWeights,
         extra: list[torch.Tensor],
         direct: list[torch.Tensor],
+        judge: FoldedHead | None,
     ) -> npt.NDArray[np.float64]:
         """Add the gradient of one block to the sums; return its share of the statistics."""
         rows = len(observations)
@@ -184,6 +198,12 @@ class BlockGradient:
         if folded.shortcut is not None:
             entries = observations.index_select(1, self.net.shortcut_columns).float()
             logits[:, : folded.shortcut.shape[1]].addmm_(entries, folded.shortcut)
+        judged = None
+        if self.net.discards is not None and judge is not None:
+            with torch.enable_grad():
+                which, kinds, judged = self.net.discards(observations, judge)
+            kinds = kinds + DISCARD
+            logits.index_put_((which, kinds), judged.detach(), accumulate=True)
         values = self._critic.forward(hidden[:, at:])[:, 0].contiguous()
         statistics, logit_slope, value_slope = loss_gradient(logits, values, batch, settings, sizes)
 
@@ -194,6 +214,8 @@ class BlockGradient:
             trunk.backward(hidden[:, part], found, slope[:, part])
         if entries is not None:
             direct[0].addmm_(entries.t(), logit_slope[:, : direct[0].shape[1]])
+        if judged is not None:
+            judged.backward(logit_slope[which, kinds])
         _through_rectifier(slope, hidden)
         if state is not None:
             extra[0].addmm_(state.t(), slope[:, at:])

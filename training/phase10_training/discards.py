@@ -1,14 +1,14 @@
 """Teaches a policy one question apart: which card to discard.
 
 The discards' logits come from a head of their own (`phase10_agents.neural.discard_head`), which judges a card by what
-the observation tells about it, and from nothing else: what the policy thought of them is forgotten. For a decision
-with discards k and labels Q the head's scores s are fitted by regression, both less their means over the decision's
-discards,
+the observation tells about it; of what the policy thought of them a quarter stays, to decide between cards that the
+head finds alike. For a decision with discards k and labels Q the head's scores s are fitted by regression, both less
+their means over the decision's discards,
 
     UNIT * s_k  ~  Q(k)
 
-so that the policy throws what is expected to cost it least. The best discard has the logit 0, which is about what
-it has in a policy without a head, and far below what Skips and hits have there. Most differences between two
+so that the policy throws what is expected to cost it least. The best discard has the score 0 and a logit of a few
+units, as in a policy without a head, and far below what Skips and hits have there. Most differences between two
 discards are far smaller than a label's noise: the head is kept from learning that noise by dropout (Srivastava et
 al. 2014) and weight decay, and by being one function for all cards.
 """
@@ -37,6 +37,8 @@ __all__ = ["DiscardLesson", "discard_labels", "teach_discards", "with_discard_he
 
 _DISCARDS = slice(DISCARD, DISCARD + WILD)
 """The actions that discard a natural."""
+_KEPT = 0.25
+"""Share of the policy's own logits of discards that stays, once: a lesson that is repeated leaves them alone."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class DiscardLesson:
 
 
 def with_discard_head(net: PolicyValueNet, layout: Layout, units: int, seed: int = 0) -> PolicyValueNet:
-    """Return the same policy and values but for discards, whose logits come from a fresh head alone.
+    """Return the same policy and values but for discards, which a fresh head will judge.
 
     Args:
         net: stays as it is; a head that it has is left out.
@@ -84,8 +86,11 @@ def with_discard_head(net: PolicyValueNet, layout: Layout, units: int, seed: int
     >>> layout = observation_layout(2)
     >>> net = network_for(layout, NetworkSettings(actor=(8,), critic=(4,)), seed=1)
     >>> seen = torch.zeros(1, layout.size, dtype=torch.uint8)
-    >>> logits = with_discard_head(net, layout, 16)(seen)[0]
-    >>> bool((logits[0, 111:159] == 0).all()), bool(torch.equal(logits[:, :111], net(seen)[0][:, :111]))
+    >>> before, after = net(seen)[0], with_discard_head(net, layout, 16)(seen)[0]
+    >>> (
+    ...     torch.allclose(after[:, 111:159], before[:, 111:159] / 4),
+    ...     torch.equal(after[:, :111], before[:, :111]),
+    ... )
     (True, True)
     """
     other = net.sibling(
@@ -99,11 +104,12 @@ def with_discard_head(net: PolicyValueNet, layout: Layout, units: int, seed: int
     other.load_state_dict(kept | fresh)
     head = other.actor[-1]
     assert isinstance(head, torch.nn.Linear)
-    with torch.no_grad():
-        head.weight[_DISCARDS] = 0.0
-        head.bias[_DISCARDS] = 0.0
-        if other.shortcut_weight is not None:
-            other.shortcut_weight[:, _DISCARDS] = 0.0
+    if net.discards is None:
+        with torch.no_grad():
+            head.weight[_DISCARDS] *= _KEPT
+            head.bias[_DISCARDS] *= _KEPT
+            if other.shortcut_weight is not None:
+                other.shortcut_weight[:, _DISCARDS] *= _KEPT
     return other
 
 

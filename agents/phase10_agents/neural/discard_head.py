@@ -103,7 +103,7 @@ class FoldedHead:
     Attributes:
         state: [D, H], scales folded in, for raw integers; packed: the same as bf16 pairs, or None.
         kinds: [48, H]; told: [P, H]; direct: [P].
-        hidden, out: (weight [out, in], bias).
+        hidden: (weight [H / 2, H], bias); out: [H / 2].
     """
 
     state: torch.Tensor
@@ -112,13 +112,13 @@ class FoldedHead:
     told: torch.Tensor
     direct: torch.Tensor
     hidden: tuple[torch.Tensor, torch.Tensor]
-    out: tuple[torch.Tensor, torch.Tensor]
+    out: torch.Tensor
 
 
 class DiscardHead(nn.Module):
     """Score the naturals that a seat may discard; the scores are added to their logits.
 
-    worth = out relu(hidden relu(state x + kinds[k] + told v)) + direct v, with v the entries about natural k; the
+    worth = out . relu(hidden relu(state x + kinds[k] + told v)) + direct . v, with v the entries about natural k; the
     score is that less the worth of the hand's best discard. So the head ranks the cards, and how much speaks for
     discarding at all is left to the rest of the network. At first every score is 0.
 
@@ -164,9 +164,7 @@ class DiscardHead(nn.Module):
         self.hidden = nn.utils.skip_init(nn.Linear, units, units // 2)  # type: ignore[no-untyped-call]  # untyped in torch
         self.hidden.weight = uniform(units // 2, units, units)
         nn.init.zeros_(self.hidden.bias)
-        self.out = nn.utils.skip_init(nn.Linear, units // 2, 1)  # type: ignore[no-untyped-call]  # untyped in torch
-        nn.init.zeros_(self.out.weight)
-        nn.init.zeros_(self.out.bias)
+        self.out = nn.Parameter(torch.zeros(units // 2))
 
     def fold(self, dtype: torch.dtype, sparse: bool) -> FoldedHead:
         """Return the weights ready for products in a precision."""
@@ -178,7 +176,7 @@ class DiscardHead(nn.Module):
             told=self.told.to(dtype),
             direct=self.direct.to(dtype),
             hidden=(self.hidden.weight.to(dtype), self.hidden.bias.to(dtype)),
-            out=(self.out.weight.to(dtype), self.out.bias.to(dtype)),
+            out=self.out.to(dtype),
         )
 
     def forward(
@@ -204,7 +202,7 @@ class DiscardHead(nn.Module):
         hidden = torch.addmm(state[places] + folded.kinds[kinds], told, folded.told)
         hidden = functional.dropout(functional.relu(hidden), dropout, dropout > 0.0)
         hidden = functional.relu(functional.linear(hidden, *folded.hidden))
-        worths = (functional.linear(hidden, *folded.out).squeeze(1) + told @ folded.direct).float()
+        worths = (hidden @ folded.out + told @ folded.direct).float()
         best = torch.full((len(seen),), -torch.inf, device=worths.device)
         best = best.scatter_reduce(0, places, worths, "amax")
         return playing[places], kinds, worths - best[places]
