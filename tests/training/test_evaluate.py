@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from phase10_agents.catalog import load_agent
 from phase10_env import DecisionView, Game, GameBatch
 from phase10_env.rules.ruleset import get_ruleset
+from phase10_training import matches
 from phase10_training.cli import COMMANDS, load_command, main
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import evaluate
@@ -183,6 +184,36 @@ def test_truncated_games_count_par_for_everybody() -> None:
     )
     assert (results.status == 2).all()
     assert (results.share == 0.25).all()
+
+
+class Idle:
+    """Draws and discards, and never lays down."""
+
+    name = "idle"
+
+    def act(self, view: DecisionView) -> np.ndarray:
+        turn = np.where(view.action_masks[:, 0], 0, 111 + view.action_masks[:, 111:160].argmax(axis=1))
+        return np.where(view.action_masks[:, 111:160].any(axis=1), turn, view.action_masks.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("agent", "rules"),
+    [(Idle(), {"max_turns": 30}), ("greedy", {}), ("greedy", {"advance": "pick"})],
+    ids=["never lays down", "in order", "any phase"],
+)
+def test_progress_moves_steadily_however_weak_the_agents(
+    agent: Any, rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matches, "SECONDS_BETWEEN_NEWS", -1.0)
+    told = [0]
+    player = load_agent(agent) if isinstance(agent, str) else agent
+    settings = PlaySettings(get_ruleset("official").replace(**rules))
+    play_games([player], list(range(40)), [[0, 0]] * 40, settings, told.append)
+    steps = np.diff(told)
+    assert told[-1] == 40
+    assert (steps >= 0).all()
+    assert told[len(told) // 2] >= 10
+    assert steps.max() <= 4
 
 
 def test_agents_say_what_they_read() -> None:
