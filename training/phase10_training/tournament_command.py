@@ -14,7 +14,7 @@ from phase10_env.names import hint
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
-from phase10_training.errors import UsageError, check_range
+from phase10_training.errors import LARGEST_COUNT, UsageError, check_range
 from phase10_training.files import check_folder, check_own
 from phase10_training.game_records import write_records
 from phase10_training.guarded import FORFEIT_RULE
@@ -66,6 +66,10 @@ class TournamentOptions:
     """Where games are played: on this machine, or on the Ray cluster that is running."""
     report: bool = True
     """Write report.html, table.csv and pictures into the folder."""
+
+    def __post_init__(self) -> None:
+        if self.deals is not None:
+            check_range("--deals", self.deals, 1, LARGEST_COUNT)
 
 
 def tournament_config(options: TournamentOptions) -> tuple[str, TournamentConfig]:
