@@ -24,3 +24,19 @@ def test_json_holds_every_legal_action_and_the_choice(
     assert found["agent"] == agent
     assert sorted(row["text"] for row in found["actions"]) == sorted(game.legal_actions())
     assert sum(row["chosen"] for row in found["actions"]) == 1
+
+
+def test_a_broken_or_missing_position_is_told_as_by_legal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.json"
+    position = Game(num_players=2, seed=3).position() | {"dealer": 9, "to_act": 7}
+    broken.write_text(json.dumps(position), encoding="utf-8")
+    for file in (broken, tmp_path / "none.json", tmp_path):
+        told = []
+        for command in ("explain", "legal"):
+            assert main([command, str(file)]) == 2
+            told.append(capsys.readouterr().err)
+        assert told[0] == told[1]
+        assert told[0].startswith(f"error: {file}: ")
+        assert told[0].count("\n") == 1

@@ -2,14 +2,13 @@
 
 import json
 import math
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from phase10_agents.explain import explain
+from phase10_env.command_line import read_game
 from phase10_training.cli_support import JsonOption
 
 __all__ = ["ExplainOptions", "explain_command"]
@@ -33,11 +32,7 @@ class ExplainOptions:
 
 def explain_command(options: ExplainOptions) -> None:
     """Run `phase10 explain`."""
-    if options.position == "-":
-        text = sys.stdin.read()
-    else:
-        text = Path(options.position).read_text(encoding="utf-8", errors="replace")
-    rows = explain(text, options.agent)
+    rows = explain(read_game(options.position), options.agent)
     if options.json.json:
         found = [
             {
