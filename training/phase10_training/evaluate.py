@@ -242,7 +242,7 @@ class EvaluateOptions:
     Example: phase10 evaluate greedy --against random melder --players 4 --deals 500
     """
 
-    agent: tyro.conf.Positional[str]
+    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
     """The agent: random, melder, greedy:epsilon=0.1, checkpoint:runs/x, my_module:MyAgent, ..."""
     against: Annotated[
         tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]], tyro.conf.arg(metavar="AGENT ...")

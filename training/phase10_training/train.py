@@ -381,7 +381,7 @@ class TrainOptions:
     device: DeviceOptions
     json: JsonOption
     sets: SetOptions
-    config: tyro.conf.Positional[str] = ""
+    config: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG")] = ""
     """Name or file of the configuration; not needed with --resume."""
     seed: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """The same seed gives the same training."""
