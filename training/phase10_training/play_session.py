@@ -179,6 +179,15 @@ class PlaySession:
         assert self.awaits_agent
         return self._agents[self.seats[self.to_act]], self._views.view(self.game.state)
 
+    def try_agents(self) -> None:
+        """Ask every agent for the decision at hand and drop the answer: one that cannot play shows before the game.
+
+        Raises:
+            AgentFaultError: it crashed or chose an illegal action.
+        """
+        for agent in self._agents.values():
+            choose(agent, self._views.view(self.game.state))
+
     def run_agents(self) -> None:
         """Let agents decide until a person is to act or the game is over.
 
