@@ -1,10 +1,12 @@
 """Evaluation: paired deals from every seat, fair to equal agents, faults charged to whoever makes them."""
 
 import json
+import sys
 import time
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -184,6 +186,14 @@ def test_truncated_games_count_par_for_everybody() -> None:
     )
     assert (results.status == 2).all()
     assert (results.share == 0.25).all()
+
+
+class Named(Silent):
+    """Has a name of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
 
 
 class Idle:
@@ -435,6 +445,22 @@ def test_agents_that_answer_are_measured_whatever_they_lose_by(
     (found,) = json.loads(captured.out)["opponents"]
     assert found["illegal_actions"] == (12 if agent == "illegal" else 0)
     assert "error" not in captured.err
+
+
+def test_a_long_name_is_folded_in_the_table_and_not_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = ModuleType("long_named")
+    name = "checkpoint:runs/" + "-".join(["policy"] * 12)
+    module.Player = lambda: Named(name)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "long_named", module)
+    assert main("evaluate melder --against long_named:Player --deals 2 --rules short-5".split()) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    left = name
+    for word in out.split():
+        left = left.removeprefix(word)
+    assert left == ""
 
 
 def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -220,7 +220,10 @@ def print_standings(standings: Standings, config: TournamentConfig) -> None:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     headings = ["", "agent", "Elo", "win share %", "ms/move"] + ["faults"] * (standings.forfeited > 0)
     for heading in headings:
-        table.add_column(heading, justify="left" if heading == "agent" else "right", no_wrap=True)
+        if heading == "agent":  # folded, not cut: what is cut off cannot be looked up anywhere
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="right", no_wrap=True)
     for row in standings.rows:
         elo = ""
         if row.elo is not None and row.elo_low is not None and row.elo_high is not None:
@@ -247,7 +250,7 @@ def _cross_table(standings: Standings) -> Any:
     cross, par = standings.cross, standings.cross_par
     order = [standings.agents.index(row.agent) for row in standings.rows]
     table = Table(title=f"%, {standings.cross_meaning}", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("agent")
+    table.add_column("agent", overflow="fold")
     for place in range(1, len(order) + 1):
         table.add_column(str(place), justify="right")
     for place, one in enumerate(order, start=1):
