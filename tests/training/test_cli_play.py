@@ -91,7 +91,10 @@ def test_replay_refuses_what_it_cannot_show(
         (replay_options(record, game=3), f"--game is 3, but {record} holds 2 games."),
         (replay_options(record, seat=2), "--seat expects 0 to 1, found 2."),
         (replay_options(record, record), "expected one file to show, found 2; --verify takes several."),
-        (replay_options(tmp_path / "none.p10"), "none.p10: expected a readable file with a record, found: No such file"),
+        (
+            replay_options(tmp_path / "none.p10"),
+            "none.p10: expected a readable file with a record, found: No such file",
+        ),
         (replay_options(wrong), "line "),
         (replay_options(record, agent="gredy"), "unknown agent 'gredy': the nearest is 'greedy'"),
     ):

@@ -454,7 +454,10 @@ def test_a_long_name_is_folded_in_the_table_and_not_cut(
     name = "checkpoint:runs/" + "-".join(["policy"] * 12)
     module.Player = lambda: Named(name)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "long_named", module)
-    assert main("evaluate melder --against long_named:Player --deals 2 --rules short-5".split()) == 0
+    assert (
+        main(["evaluate", "melder", "--against", "long_named:Player", "--deals", "2", "--rules", "short-5"])
+        == 0
+    )
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     left = name

@@ -37,7 +37,10 @@ EQUITY = "equity greedy --out OUT/fit.json"
         (f"{EVALUATE} --deals -3", "--deals expects at least 1, found -3"),
         (f"{TOURNAMENT} --deals {HUGE}", "--deals expects at most 1000000000, found 1"),
         (f"{TOURNAMENT} --deals {10**12}", "--deals expects at most 1000000000, found 1"),
-        (f"{TOURNAMENT} --deals 0", "error: --deals expects at least 1, found 0; see phase10 tournament --help."),
+        (
+            f"{TOURNAMENT} --deals 0",
+            "error: --deals expects at least 1, found 0; see phase10 tournament --help.",
+        ),
         (f"{TOURNAMENT} --workers {HUGE}", "--workers expects at most 1024, found 1"),
         (f"{TOURNAMENT} --set time_limit=nan", "expects a finite number of at most 64 bits, found nan"),
         (f"{TOURNAMENT} --set time_limit=1e9", "the key 'time_limit' in --set expects a number <= 86400"),

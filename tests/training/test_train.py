@@ -269,7 +269,9 @@ def test_what_makes_it_another_run_cannot_change_on_resume(
 def test_a_run_cannot_go_on_to_less_than_it_has_done(run: Path, capsys: Any, total: int) -> None:
     before = (run / "settings.json").read_bytes()
     more = ("--resume", "--out", str(run), "--set", f"total_decisions={total}")
-    words = f"total_decisions expects at least 2048, what the run in {str(run)!r} has done, found {total}; name"
+    words = (
+        f"total_decisions expects at least 2048, what the run in {str(run)!r} has done, found {total}; name"
+    )
     assert words in refusal(capsys, main(["train", *more]))
     assert (run / "settings.json").read_bytes() == before
 

@@ -39,11 +39,13 @@ MOST_WORKERS = 1024
 
 @dataclass(frozen=True)
 class TournamentOptions:
-    """Play a tournament and rate the agents; a kill at any moment loses next to nothing (--resume).
+    """Play a tournament and rate the agents; a kill at any moment loses the games in play alone (--resume).
 
     Give the name of a configuration (configs/tournaments), a path to one, or two agents or more. Deals are
-    fixed by the seed; each is played under every rotation of the line-up. A tournament that was stopped goes
-    on from its folder alone: phase10 tournament --resume --out runs/ladder
+    fixed by the seed; each is played under every rotation of the line-up. An agent that is named twice takes
+    part twice, the second time as greedy#2. A tournament that was stopped goes on from its folder alone: phase10
+    tournament --resume --out runs/ladder. Games are kept by blocks of 1024; slow agents lose less with smaller
+    ones: --set block_games=64
 
     Example: phase10 tournament random melder greedy aware --deals 500 --out runs/ladder
     """
