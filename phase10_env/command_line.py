@@ -1,6 +1,6 @@
 """What the commands `legal`, `perft`, `rules` and `replay --verify` do, as functions returning an exit code.
 
-Results go to standard output, one sentence per problem to standard error. Exit codes: 0 done, 2 bad input.
+Results go to standard output, one sentence on bad input to standard error. Exit codes: 0 done, 2 bad input.
 The path "-" stands for standard input.
 """
 
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json as json_text
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from phase10_env.game import Game, perft
+from phase10_env.input_files import one_sentence, read_file
 from phase10_env.positions import PositionError
 from phase10_env.records import RecordError, replay
 from phase10_env.rules.rulebook import rule_text
 from phase10_env.rules.ruleset import RuleSetError, get_ruleset
 
-__all__ = ["print_legal", "print_perft", "print_rules", "verify_records"]
+__all__ = ["print_legal", "print_perft", "print_rules", "read_game", "verify_records"]
 
 EXIT_DONE = 0
 EXIT_BAD_INPUT = 2
@@ -30,31 +31,35 @@ def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _complain(problems: Iterable[str]) -> int:
-    for problem in problems:
-        # a name that is no Unicode text must not turn into a second error
-        sys.stderr.write(f"error: {problem}\n".encode("utf-8", "replace").decode())
+def _complain(problem: str | Exception) -> int:
+    sentence = " ".join((problem if isinstance(problem, str) else one_sentence(problem)).split())
+    # a name that is no Unicode text must not turn into a second error
+    sys.stderr.write(f"error: {sentence}\n".encode("utf-8", "replace").decode())
     return EXIT_BAD_INPUT
 
 
-def _read_game(path: str, actions: str) -> Game | list[str]:
-    """Return the game of a position file, or what is wrong with it."""
+def read_game(path: str, actions: str = "full") -> Game:
+    """Return the game of a position file.
+
+    Args:
+        path: file with the JSON of a position, or "-".
+        actions: "full" or "compact".
+
+    Raises:
+        ValueError: it cannot be read or holds no position; one sentence, with the path and every problem.
+    """
     where = "standard input" if path == "-" else path
-    try:
-        if path == "-":
-            text = sys.stdin.read(LARGEST_POSITION + 1)
-        else:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                text = file.read(LARGEST_POSITION + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return [f"{where}: expected a readable file with a position, found: {reason}"]
+    text = (
+        sys.stdin.read(LARGEST_POSITION + 1)
+        if path == "-"
+        else read_file(path, "a position", LARGEST_POSITION + 1)
+    )
     if len(text) > LARGEST_POSITION:
-        return [f"{where}: expected a position, found more than {LARGEST_POSITION} characters"]
+        raise ValueError(f"{where}: expected a position, found more than {LARGEST_POSITION} characters")
     try:
         return Game.from_position(text, actions)
     except PositionError as error:
-        return [f"{where}: {problem}" for problem in error.problems]
+        raise ValueError(f"{where}: {one_sentence(error)}") from None
 
 
 def print_legal(path: str, json: bool = False, actions: str = "full") -> int:
@@ -68,9 +73,10 @@ def print_legal(path: str, json: bool = False, actions: str = "full") -> int:
     Returns:
         The exit code.
     """
-    game = _read_game(path, actions)
-    if isinstance(game, list):
-        return _complain(game)
+    try:
+        game = read_game(path, actions)
+    except ValueError as error:
+        return _complain(error)
     legal = game.legal_actions()
     if json:
         values: dict[str, Any] = {"seat": game.to_act, "stage": game.stage, "legal": legal}
@@ -92,13 +98,10 @@ def print_perft(path: str, depth: int, json: bool = False, actions: str = "full"
     Returns:
         The exit code.
     """
-    game = _read_game(path, actions)
-    if isinstance(game, list):
-        return _complain(game)
     try:
-        count = perft(game, depth)
+        count = perft(read_game(path, actions), depth)
     except ValueError as error:
-        return _complain([str(error)])
+        return _complain(error)
     _say(json_text.dumps({"depth": depth, "count": count}) if json else str(count))
     return EXIT_DONE
 
@@ -116,7 +119,7 @@ def print_rules(spec: str = "official", json: bool = False) -> int:
     try:
         ruleset = get_ruleset(spec)
     except RuleSetError as error:
-        return _complain(error.problems)
+        return _complain(error)
     _say(
         json_text.dumps({**ruleset.to_dict(), "digest": ruleset.digest})
         if json
@@ -138,11 +141,11 @@ def verify_records(paths: Sequence[str], ruleset: str | None = None, json: bool 
         The exit code.
     """
     if not paths:
-        return _complain(["expected the path of at least one record, or '-' for standard input"])
+        return _complain("expected the path of at least one record, or '-' for standard input")
     try:
         rules = None if ruleset is None else get_ruleset(ruleset)
     except RuleSetError as error:
-        return _complain(error.problems)
+        return _complain(error)
     code = EXIT_DONE
     for path in paths:
         games = 0
@@ -153,10 +156,10 @@ def verify_records(paths: Sequence[str], ruleset: str | None = None, json: bool 
             if games == 0:
                 raise RecordError("expected at least one game, found none", name=path)
         except RecordError as error:
-            code = _complain([str(error)])
+            code = _complain(error)
             wrong = {"error": error.problem, "line": error.line, "move": error.move, "rule": error.rule}
         except UnicodeDecodeError as error:
-            code = _complain([f"standard input: expected the text of a record, found: {error.reason}"])
+            code = _complain(f"standard input: expected the text of a record, found: {error.reason}")
             wrong = {"error": error.reason, "line": 0, "move": None, "rule": None}
         if json:
             _say(json_text.dumps({"path": path, "games": games, **wrong}))

@@ -17,6 +17,7 @@ from phase10_env.actions import DRAW, ActionError, action_text, parse_action
 from phase10_env.errors import IllegalActionError
 from phase10_env.events import Deal, Decision, Event, LostTurn, Reshuffle, Result, Score
 from phase10_env.game import LARGEST_SEED, Game
+from phase10_env.input_files import unreadable
 from phase10_env.position_fields import parse_json
 from phase10_env.positions import ACTION_MODES, PositionError
 from phase10_env.record_text import UNFINISHED, format_record
@@ -104,10 +105,7 @@ def replay(source: Source, ruleset: RuleSet | str | Mapping[str, Any] | None = N
         except (OSError, ValueError) as error:
             if isinstance(error, RecordError):
                 raise
-            reason = getattr(error, "strerror", None) or str(error)
-            raise RecordError(
-                f"expected a readable record, found: {reason}", name=os.fspath(source)
-            ) from None
+            raise RecordError(unreadable("a record", error), name=os.fspath(source)) from None
     else:
         yield from _games(_Lines(source, getattr(source, "name", None)), given)
 

@@ -1,7 +1,7 @@
 """What all agents share: the error of a wrong specification and the reading of parameters.
 
 An agent has a `name` and `act(view) -> int[n]`. Some also have `values(view) -> float64[n, 165]`, the worth they
-give each legal action (nan elsewhere), higher is better; `explain` prints it.
+give each legal action (nan elsewhere), higher is better; `explain` prints it under what `value_meaning` says of it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = [
     "observation_level",
     "read_number",
     "refuse_unknown",
+    "value_meaning",
 ]
 
 
@@ -44,6 +45,18 @@ class ValuingAgent(Protocol):
     def values(self, view: DecisionView) -> npt.NDArray[np.float64]:
         """Return float64[n, 165], the worth of each legal action, nan elsewhere."""
         ...
+
+
+def value_meaning(agent: Agent) -> str:
+    """Return what the values of an agent are: its own `value_meaning` if it has one; "" where it gives no values.
+
+    >>> from phase10_agents.catalog import load_agent
+    >>> value_meaning(load_agent("random"))
+    ''
+    """
+    if not isinstance(agent, ValuingAgent):
+        return ""
+    return str(getattr(agent, "value_meaning", "worth on a scale of its own"))
 
 
 def observation_level(agents: Iterable[Agent]) -> str | None:

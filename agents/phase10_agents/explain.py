@@ -58,17 +58,17 @@ def explain_batch(batch: GameBatch, agent: Agent) -> list[list[ActionValue]]:
     return out
 
 
-def explain(position: Mapping[str, Any] | str, agent: str | Agent = "aware") -> list[ActionValue]:
+def explain(position: Game | Mapping[str, Any] | str, agent: str | Agent = "aware") -> list[ActionValue]:
     """Return what an agent thinks of each legal action of a position, best first.
 
     Args:
-        position: one game as a dict or JSON text (the form `Game.position` writes).
+        position: a game, or one as a dict or JSON text (the form `Game.position` writes).
         agent: an agent or its specification.
 
     Raises:
         ValueError: the position is inconsistent, its game is over, or the agent is not known.
     """
-    game = Game.from_position(position)
+    game = position if isinstance(position, Game) else Game.from_position(position)
     record = game.state
     player = load_agent(agent) if isinstance(agent, str) else agent
     batch = GameBatch(

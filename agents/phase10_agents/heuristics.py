@@ -21,6 +21,7 @@ class PolicyAgent:
     """An agent that plays one of the compiled policies, named by its class."""
 
     name = ""
+    value_meaning = "heuristic score, on a scale of its own"
 
     def __init__(self) -> None:
         announce("phase10_agents.policies")

@@ -76,6 +76,8 @@ class Search:
         name: shown in tables.
     """
 
+    value_meaning = "win equity after the round, 0 to 1, and a little for points; mean over the playouts"
+
     def __init__(
         self,
         base: Agent,

@@ -257,10 +257,13 @@ def _phase_list(ruleset: RuleSet) -> _Rules:
     listed = [f"{k:>2}. {phase_in_words(phase)}" for k, phase in enumerate(phases, 1)]
     two_sets = any([kind for kind, _ in phase] == ["set", "set"] for phase in phases)
     same = "Both sets of a phase may have the same number; they are two melds all the same."
+    title = "There is one phase:" if len(phases) == 1 else f"There are {_word(len(phases))} phases:"
+    if phases == STANDARD_PHASES:
+        yield "R15", "\n".join([f"{same} {title}", *listed])
+        return
     if two_sets:
         yield "R15", same
-    title = "There is one phase:" if len(phases) == 1 else f"There are {_word(len(phases))} phases:"
-    yield "R15" if phases == STANDARD_PHASES else "R36", "\n".join([title, *listed])
+    yield "R36", "\n".join([title, *listed])
 
 
 def _wild_rule(ruleset: RuleSet) -> str:

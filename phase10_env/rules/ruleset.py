@@ -246,7 +246,9 @@ class RuleSet:
             values = tomllib.loads(text)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise RuleSetError(f"{path}: expected a readable ruleset file, found: {reason}") from None
+            raise RuleSetError(
+                f"{path}: expected a readable file with rules, found: {reason}; check the path"
+            ) from None
         except (ValueError, RecursionError) as error:
             raise RuleSetError(f"{path}: expected TOML such as base = 'official', found: {error}") from None
         own_name = re.sub(r"[^\w.-]", "-", Path(path).stem).lstrip(".-")[:64] or CUSTOM

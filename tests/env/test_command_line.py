@@ -57,7 +57,7 @@ def test_a_dash_reads_standard_input(
     assert "standard input: ruleset is missing" in capsys.readouterr().err
 
 
-def test_each_problem_of_a_position_is_a_line_on_standard_error(
+def test_all_problems_of_a_position_are_one_sentence_on_standard_error(
     position: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = json.loads(position.read_text(encoding="utf-8")) | {"dealer": 9, "colour": 1}
@@ -65,11 +65,30 @@ def test_each_problem_of_a_position_is_a_line_on_standard_error(
     assert print_legal(str(position)) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert len(captured.err.splitlines()) == 2
-    assert all(line.startswith(f"error: {position}: ") for line in captured.err.splitlines())
+    assert captured.err.startswith(f"error: {position}: ")
+    assert "colour" in captured.err
+    assert "; dealer is 9: expected" in captured.err
+    assert captured.err.count("error: ") == captured.err.count("\n") == 1
     assert print_perft(str(position), 1) == 2
-    assert print_legal(str(position.parent / "none.json")) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert capsys.readouterr().err == captured.err
+    none = position.parent / "none.json"
+    assert print_legal(str(none)) == 2
+    assert capsys.readouterr().err == (
+        f"error: {none}: expected a readable file with a position, found: No such file or directory; "
+        "check the path\n"
+    )
+
+
+def test_all_problems_of_rules_are_one_sentence_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text('skip_target = "nobody"\ngo_out = "never"\n', encoding="utf-8")
+    assert print_rules(str(file)) == 2
+    problem = capsys.readouterr().err
+    assert "skip_target is 'nobody'" in problem
+    assert "go_out is 'never'" in problem
+    assert problem.count("error: ") == problem.count("\n") == 1
 
 
 def test_rules_prints_text_or_fields(capsys: pytest.CaptureFixture[str]) -> None:

@@ -308,5 +308,8 @@ def test_a_training_run_is_logged_saved_evaluated_and_resumed(tmp_path: Path) ->
     )
     train_sb3(longer, folder, resume=True)
     assert [line["step"] for line in read_metrics(folder)] == [128, 256, 384]
+    with pytest.raises(UsageError, match=r"total_decisions expects at least 384, .* found 256"):
+        train_sb3(TINY, folder, resume=True)
+    assert json.loads((folder / "settings.json").read_text())["total_decisions"] == 384
     with pytest.raises(UsageError, match=r"holds no model\.zip"):
         train_sb3(TINY, tmp_path / "empty", resume=True)

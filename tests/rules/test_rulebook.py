@@ -40,6 +40,14 @@ def test_the_text_of_a_preset_has_every_rule_that_applies(preset):
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=list(PRESETS))
+def test_no_rule_is_numbered_twice_and_their_numbers_rise(preset):
+    numbers = [int(number) for number in re.findall(r"^R(\d+) ", rule_text(preset), flags=re.MULTILINE)]
+    listed = [number for number in numbers if number != 36]  # own phases stand where the ten would
+    assert len(set(numbers)) == len(numbers)
+    assert listed == sorted(listed)
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=list(PRESETS))
 def test_the_text_is_headed_by_name_and_digest_and_fits_a_terminal(preset):
     lines = rule_text(preset).splitlines()
     assert lines[0] == f'Phase 10, rules "{preset.name}" ({preset.digest})'

@@ -347,10 +347,10 @@ def test_a_bad_file_is_refused_with_its_path(tmp_path, content, problem):
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     with pytest.raises(
-        RuleSetError, match=r"none\.toml: expected a readable ruleset file, found: No such file"
+        RuleSetError, match=r"none\.toml: expected a readable file with rules, found: No such file"
     ):
         get_ruleset(tmp_path / "none.toml")
-    with pytest.raises(RuleSetError, match="expected a readable ruleset file, found: "):
+    with pytest.raises(RuleSetError, match="expected a readable file with rules, found: "):
         get_ruleset(str(tmp_path))
 
 

@@ -7,14 +7,17 @@ import re
 import subprocess
 import sys
 import threading
+import types
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from play_clients import running_server
 from render_games import played_game
 
+from phase10_env.decision import DecisionView
 from phase10_env.records import replay
 from phase10_training import cli_play, watch
 from phase10_training.cli_play import (
@@ -88,7 +91,10 @@ def test_replay_refuses_what_it_cannot_show(
         (replay_options(record, game=3), f"--game is 3, but {record} holds 2 games."),
         (replay_options(record, seat=2), "--seat expects 0 to 1, found 2."),
         (replay_options(record, record), "expected one file to show, found 2; --verify takes several."),
-        (replay_options(tmp_path / "none.p10"), "expected a readable record, found: No such file"),
+        (
+            replay_options(tmp_path / "none.p10"),
+            "none.p10: expected a readable file with a record, found: No such file",
+        ),
         (replay_options(wrong), "line "),
         (replay_options(record, agent="gredy"), "unknown agent 'gredy': the nearest is 'greedy'"),
     ):
@@ -175,6 +181,66 @@ def test_play_refuses_what_does_not_fit(tmp_path: Path) -> None:
         play_command(play_options(tmp_path, "human", "gredy"))
     with pytest.raises(ValueError, match="unknown ruleset 'offical'"):
         play_command(play_options(tmp_path, "human", "greedy", rules="offical"))
+
+
+class Broken:
+    name = "broken"
+
+    def act(self, view: DecisionView) -> np.ndarray:
+        raise RuntimeError("no idea")
+
+
+@pytest.mark.parametrize("web", [False, True])
+@pytest.mark.parametrize(
+    ("seats", "rules", "told"),
+    [
+        (("human", "gredy"), "official", "unknown agent 'gredy'"),
+        (("human", "my_broken:Broken"), "official", "agent 'broken' failed: RuntimeError: no idea"),
+        (("my_broken:Broken", "human"), "official", "agent 'broken' failed: RuntimeError: no idea"),
+        (("human", "greedy"), "offical", "unknown ruleset 'offical'"),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_play_that_cannot_begin_leaves_nothing(
+    seats: tuple[str, ...],
+    rules: str,
+    told: str,
+    web: bool,
+    seed: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = types.ModuleType("my_broken")
+    module.Broken = Broken  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "my_broken", module)
+    monkeypatch.setattr("builtins.input", lambda prompt: "quit")
+    monkeypatch.setattr(cli_play, "_serve", lambda server: pytest.fail("the server has started"))
+    options = play_options(
+        tmp_path / "out", *seats, rules=rules, seed=seed, web=WebOptions(web=web, port=0, pace=0.0)
+    )
+    with pytest.raises(ValueError, match=told):
+        play_command(options)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("web", [False, True])
+def test_a_file_that_is_no_saved_game_is_named(web: bool, tmp_path: Path) -> None:
+    file = tmp_path / "position.json"
+    file.write_text("{}")
+    options = play_options(tmp_path / "out", resume=file, web=WebOptions(web=web, port=0))
+    with pytest.raises(UsageError, match=rf"^{re.escape(str(file))}: expected a saved game of format 1"):
+        play_command(options)
+    options = play_options(tmp_path / "out", resume=tmp_path / "none", web=WebOptions(web=web, port=0))
+    with pytest.raises(UsageError, match=r"none: expected a readable file with a saved game, found: No such"):
+        play_command(options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_game_of_the_terminal_is_no_table(tmp_path: Path) -> None:
+    PlaySession(["human", "greedy"]).save(tmp_path / "official-2p-1.json")
+    options = play_options(tmp_path, resume=tmp_path / "official-2p-1.json", web=WebOptions(web=True, port=0))
+    with pytest.raises(UsageError, match="--resume expects with --web a table of the folder"):
+        play_command(options)
 
 
 def test_the_words_of_the_command_line_are_understood() -> None:

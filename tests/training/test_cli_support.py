@@ -1,5 +1,6 @@
 """The command line: shared options, exit codes, and errors of one sentence."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 import pytest
 import tyro
 
+from phase10_env.positions import PositionError
 from phase10_training.cli_support import (
     DealOptions,
     DeviceOptions,
@@ -32,7 +34,9 @@ class Train:
     Example: phase10 train quickstart --set optimizer.epochs=2
     """
 
-    config: tyro.conf.Positional[str]
+    config: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG")]
+    """Name of a configuration,
+    or the path of one."""
     settings: SetOptions
     game: GameOverrides
     output: OutputOptions
@@ -43,7 +47,9 @@ class Train:
 class Evaluate:
     """Evaluate an agent."""
 
-    agent: tyro.conf.Positional[str]
+    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
+    """Who is evaluated (required)."""
+    depth: Annotated[int, tyro.conf.Positional, tyro.conf.arg(metavar="DEPTH")]
     game: GameOptions
     deals: DealOptions
     json: JsonOption
@@ -59,8 +65,8 @@ def parse(text: str) -> Any:
 
 
 def test_shared_options_are_written_without_a_prefix() -> None:
-    found = parse("evaluate greedy --players 4 --rules official --seed 7 --deals 50 --json")
-    assert found == Evaluate("greedy", GameOptions(4, "official", 7), DealOptions(50), JsonOption(True))
+    found = parse("evaluate greedy 2 --players 4 --rules official --seed 7 --deals 50 --json")
+    assert found == Evaluate("greedy", 2, GameOptions(4, "official", 7), DealOptions(50), JsonOption(True))
     found = parse("train quick --set a.b=1 --set c=x --out runs/x --resume --device cpu --seed 3")
     assert found.settings.overrides == ("a.b=1", "c=x")
     assert found.output == OutputOptions(Path("runs/x"), resume=True)
@@ -72,13 +78,15 @@ def test_shared_options_are_written_without_a_prefix() -> None:
     [
         ("", "expected one of {train, evaluate}; see phase10 --help."),
         ("trian x", "unrecognized options: trian, x; the nearest is 'train'; see phase10"),
-        ("train", "missing from phase10 train: STR config (required); see phase10 train --help."),
+        ("train", "missing from phase10 train: CONFIG; see phase10 train --help."),
+        ("evaluate", "missing from phase10 evaluate: AGENT, DEPTH; see phase10 evaluate --help."),
+        ("evaluate x deep", "DEPTH expects a number, found 'deep'; see phase10 --help."),
         ("train x --devise cpu", "unrecognized options: --devise, cpu; did you mean --device? see phase10"),
         ("train x --players many", "--players expects a number, found 'many'; see phase10 --help."),
         ("train x --device tpu", "invalid choice 'tpu' for argument '--device'. Expected one of"),
         ("train x --players 7", "--players expects 2 to 6, found 7; see phase10 --help."),
-        ("evaluate x --seed -1", "--seed expects a whole number from 0 to 2^63 - 1, found -1;"),
-        ("evaluate x --deals 0", "--deals expects at least 1, found 0;"),
+        ("evaluate x 1 --seed -1", "--seed expects a whole number from 0 to 2^63 - 1, found -1;"),
+        ("evaluate x 1 --deals 0", "--deals expects at least 1, found 0;"),
         (f"train x --out {__file__}", "--out expects a folder, found the file"),
     ],
 )  # fmt: skip
@@ -87,6 +95,21 @@ def test_wrong_arguments_are_refused_in_one_sentence(text: str, sentence: str) -
         parse(text)
     assert str(caught.value).startswith(sentence)
     assert not set("\n│╭─") & set(str(caught.value))
+
+
+@pytest.mark.parametrize("columns", ["30", "200"])
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_what_is_missing_is_named_whatever_the_terminal(columns: str, encoding: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "phase10_training.cli", "perft"],
+        env={**os.environ, "COLUMNS": columns, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    words = "error: missing from phase10 perft: POSITION.json, DEPTH; see phase10 perft --help.\n"
+    assert done.stderr == words
 
 
 def test_help_is_printed_and_leaves_with_0(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,6 +144,7 @@ def outcome(
         (UsageError("expected a, found b; use a."), (2, "error: expected a, found b; use a.\n")),
         (ConfigError("unknown\nkey"), (2, "error: unknown key\n")),
         (ValueError("players"), (2, "error: players\n")),
+        (PositionError("a is 1: expected 2", "b is 3"), (2, "error: a is 1: expected 2; b is 3\n")),
         (FileNotFoundError(2, "No such file or directory", "x.json"),
          (2, "error: 'x.json' cannot be used: No such file or directory; check the path.\n")),
         (OSError(28, "No space left on device"),

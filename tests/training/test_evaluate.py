@@ -1,10 +1,12 @@
 """Evaluation: paired deals from every seat, fair to equal agents, faults charged to whoever makes them."""
 
 import json
+import sys
 import time
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from phase10_agents.catalog import load_agent
 from phase10_env import DecisionView, Game, GameBatch
 from phase10_env.rules.ruleset import get_ruleset
+from phase10_training import matches
 from phase10_training.cli import COMMANDS, load_command, main
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import evaluate
@@ -183,6 +186,44 @@ def test_truncated_games_count_par_for_everybody() -> None:
     )
     assert (results.status == 2).all()
     assert (results.share == 0.25).all()
+
+
+class Named(Silent):
+    """Has a name of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class Idle:
+    """Draws and discards, and never lays down."""
+
+    name = "idle"
+
+    def act(self, view: DecisionView) -> np.ndarray:
+        turn = np.where(view.action_masks[:, 0], 0, 111 + view.action_masks[:, 111:160].argmax(axis=1))
+        return np.where(view.action_masks[:, 111:160].any(axis=1), turn, view.action_masks.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("agent", "rules"),
+    [(Idle(), {"max_turns": 30}), ("greedy", {}), ("greedy", {"advance": "pick"})],
+    ids=["never lays down", "in order", "any phase"],
+)
+def test_progress_moves_steadily_however_weak_the_agents(
+    agent: Any, rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matches, "SECONDS_BETWEEN_NEWS", -1.0)
+    told = [0]
+    player = load_agent(agent) if isinstance(agent, str) else agent
+    settings = PlaySettings(get_ruleset("official").replace(**rules))
+    play_games([player], list(range(40)), [[0, 0]] * 40, settings, told.append)
+    steps = np.diff(told)
+    assert told[-1] == 40
+    assert (steps >= 0).all()
+    assert told[len(told) // 2] >= 10
+    assert steps.max() <= 4
 
 
 def test_agents_say_what_they_read() -> None:
@@ -404,6 +445,25 @@ def test_agents_that_answer_are_measured_whatever_they_lose_by(
     (found,) = json.loads(captured.out)["opponents"]
     assert found["illegal_actions"] == (12 if agent == "illegal" else 0)
     assert "error" not in captured.err
+
+
+def test_a_long_name_is_folded_in_the_table_and_not_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = ModuleType("long_named")
+    name = "checkpoint:runs/" + "-".join(["policy"] * 12)
+    module.Player = lambda: Named(name)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "long_named", module)
+    assert (
+        main(["evaluate", "melder", "--against", "long_named:Player", "--deals", "2", "--rules", "short-5"])
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    left = name
+    for word in out.split():
+        left = left.removeprefix(word)
+    assert left == ""
 
 
 def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

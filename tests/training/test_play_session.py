@@ -128,9 +128,10 @@ def test_a_saved_game_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
 )
 def test_a_damaged_file_is_refused_in_one_sentence(text: str, tmp_path: Path) -> None:
     (tmp_path / "game.json").write_text(text)
-    with pytest.raises(UsageError, match=r"expected a saved game|the record of the saved game"):
+    with pytest.raises(UsageError, match=r"expected a saved game|the record of the saved game") as caught:
         PlaySession.load(tmp_path / "game.json")
-    with pytest.raises(UsageError, match="expected a saved game, found: No such file"):
+    assert str(caught.value).startswith(f"{tmp_path / 'game.json'}: ")
+    with pytest.raises(UsageError, match="expected a readable file with a saved game, found: No such file"):
         PlaySession.load(tmp_path / "none.json")
 
 

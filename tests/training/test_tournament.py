@@ -401,6 +401,22 @@ def test_the_command_plays_prints_and_resumes(tmp_path: Path, capsys: pytest.Cap
     assert len(list((tmp_path / "records").iterdir())) == 3
 
 
+def test_long_names_are_folded_in_the_tables_and_not_cut(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = f"greedy:epsilon=0.{'0123456789' * 8}"
+    words = f"tournament {spec} melder --deals 2 --rules short-5 --no-report --out {tmp_path / 't'}"
+    assert main(words.split()) == 0
+    out = capsys.readouterr().out
+    tables = out[: out.index("4 games on")]
+    assert "…" not in tables
+    assert max(map(len, tables.splitlines())) <= 80
+    left = spec * 2  # once in each table, in pieces from line to line
+    for word in tables.split():
+        left = left.removeprefix(word)
+    assert left == ""
+
+
 OWN_AGENT = """
 from phase10_agents.catalog import load_agent
 

@@ -265,6 +265,24 @@ def test_what_makes_it_another_run_cannot_change_on_resume(
     assert words in refusal(capsys, main(["train", "--resume", "--out", str(run), *change]))
 
 
+@pytest.mark.parametrize("total", [1, 2047])
+def test_a_run_cannot_go_on_to_less_than_it_has_done(run: Path, capsys: Any, total: int) -> None:
+    before = (run / "settings.json").read_bytes()
+    more = ("--resume", "--out", str(run), "--set", f"total_decisions={total}")
+    words = (
+        f"total_decisions expects at least 2048, what the run in {str(run)!r} has done, found {total}; name"
+    )
+    assert words in refusal(capsys, main(["train", *more]))
+    assert (run / "settings.json").read_bytes() == before
+
+
+def test_a_run_that_went_a_little_beyond_its_total_is_still_resumed(run: Path, capsys: Any) -> None:
+    settings = json.loads((run / "settings.json").read_text()) | {"total_decisions": 2040}
+    (run / "settings.json").write_text(json.dumps(settings))
+    assert main(["train", "--resume", "--out", str(run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["decisions"] == 2048
+
+
 def test_a_checkpoint_of_other_rules_is_refused(run: Path, capsys: Any) -> None:
     settings = json.loads((run / "settings.json").read_text())
     settings["environment"]["ruleset"] = "short-5"

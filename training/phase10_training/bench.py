@@ -157,7 +157,7 @@ class BenchOptions:
 
     sets: SetOptions
     json: JsonOption
-    config: tyro.conf.Positional[str] = "default"
+    config: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG")] = "default"
     """Configuration: default, quick, training, or a TOML file."""
     baseline: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """JSON of an earlier run; ratios to it are shown."""

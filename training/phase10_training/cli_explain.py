@@ -2,14 +2,15 @@
 
 import json
 import math
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from phase10_agents.base import value_meaning
+from phase10_agents.catalog import load_agent
 from phase10_agents.explain import explain
+from phase10_env.command_line import read_game
 from phase10_training.cli_support import JsonOption
 
 __all__ = ["ExplainOptions", "explain_command"]
@@ -19,7 +20,8 @@ __all__ = ["ExplainOptions", "explain_command"]
 class ExplainOptions:
     """Print what an agent thinks of each legal action of a position, the best first.
 
-    The action it takes is marked with >. Agents without values show only their choice.
+    The action it takes is marked with >. The first line says what the values are; agents without values show only
+    their choice.
 
     Example: phase10 explain position.json --agent aware
     """
@@ -33,11 +35,10 @@ class ExplainOptions:
 
 def explain_command(options: ExplainOptions) -> None:
     """Run `phase10 explain`."""
-    if options.position == "-":
-        text = sys.stdin.read()
-    else:
-        text = Path(options.position).read_text(encoding="utf-8", errors="replace")
-    rows = explain(text, options.agent)
+    game = read_game(options.position)
+    agent = load_agent(options.agent)
+    rows = explain(game, agent)
+    meaning = value_meaning(agent)
     if options.json.json:
         found = [
             {
@@ -48,8 +49,9 @@ def explain_command(options: ExplainOptions) -> None:
             }
             for row in rows
         ]
-        print(json.dumps({"agent": options.agent, "actions": found}, indent=1))
+        print(json.dumps({"agent": options.agent, "values": meaning or None, "actions": found}, indent=1))
         return
+    print(f"{options.agent}: {f'{meaning}; higher is better' if meaning else 'gives no values'}")
     width = max(len(row.text) for row in rows)
     for row in rows:
         value = "" if math.isnan(row.value) else f"{row.value:+.4f}"

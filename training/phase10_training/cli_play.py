@@ -23,7 +23,7 @@ from phase10_training.cli_support import JsonOption
 from phase10_training.errors import UsageError
 from phase10_training.files import check_file, check_folder, write_text
 from phase10_training.play_session import HUMAN, PlaySession
-from phase10_training.play_tables import Tables
+from phase10_training.play_tables import Table, Tables, UnknownTableError
 from phase10_training.play_terminal import TerminalPlay
 from phase10_training.play_web import PlayServer, offered_agents
 from phase10_training.rules_option import load_rules
@@ -127,6 +127,7 @@ def play_command(options: PlayOptions) -> int:
             raise UsageError("no seat is 'human'; watch agents with 'phase10 watch', or name a seat 'human'.")
         names = [options.name if spec == HUMAN else spec for spec in seats]
         session = PlaySession(seats, rules, seed, names)
+        session.try_agents()
         path = options.out / f"{rules.name}-{len(seats)}p-{seed}.json"
         if path.exists():
             raise UsageError(
@@ -150,16 +151,21 @@ def _known(specs: Sequence[str]) -> list[str]:
 
 def _play_in_browser(options: PlayOptions, seats: Sequence[str]) -> int:
     rules = load_rules(options.rules)
-    tables = Tables(options.out, _known(options.hints), options.web.pace)
     own = {rules.name: rules} if rules.name not in PRESETS else {}
+    opens = bool(options.seats or options.players or own)
+    # whatever is wrong comes to light before there is a folder, a server or a table
+    if options.resume is not None:
+        PlaySession.load(options.resume)
+    elif opens:
+        PlaySession(seats, rules).try_agents()
+    tables = Tables(options.out, _known(options.hints), options.web.pace)
+    table = None if options.resume is None else _saved_table(tables, options.resume)
     agents = [*offered_agents(), *(spec for spec in seats if spec not in (HUMAN, *offered_agents()))]
     server = _server(tables, options.web, agents, {**own, **PRESETS})
     _say(f"Tables: {server.address}/")
-    if options.resume is not None:
-        table = tables.get(options.resume.stem)
-    elif options.seats or options.players or own:
+    if table is None and opens:
         table = tables.create(seats, rules, options.seed, options.name)
-    else:
+    if table is None:
         return _serve(server)
     for seat in table.session.people:
         if table.keys[seat]:
@@ -167,6 +173,16 @@ def _play_in_browser(options: PlayOptions, seats: Sequence[str]) -> int:
         else:
             _say(f"Seat {seat} is for another person, who finds it at {server.address}/t/{table.name}")
     return _serve(server)
+
+
+def _saved_table(tables: Tables, path: Path) -> Table:
+    try:
+        return tables.get(path.stem)
+    except UnknownTableError:
+        raise UsageError(
+            f"--resume expects with --web a table of the folder {str(tables.folder)!r}, found {str(path)!r}; name "
+            "its folder with --out, or go on without --web."
+        ) from None
 
 
 def _server(
@@ -240,6 +256,7 @@ def watch_command(options: WatchOptions) -> int:
         return watched_session(options.run, options.against, rules, options.seed + number)
 
     first = begin(0)
+    first.try_agents()
     if options.web.web:
         tables = Tables(options.out, _known(HINTS), options.web.pace)
         server = _server(tables, options.web)

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from phase10_env.input_files import one_sentence
 from phase10_env.names import hint
 from phase10_training.errors import LARGEST_COUNT, UsageError, check_range
 
@@ -171,6 +172,10 @@ def parse_arguments(commands: Any, arguments: Sequence[str] | None = None, prog:
         raise UsageError(_sentence(caught.getvalue())) from None
 
 
+_STEP = 4
+"""Columns by which tyro moves the names of missing arguments to the right."""
+
+
 def _sentence(box: str) -> str:
     """Make one sentence of the box that tyro prints: what is wrong, what was meant, where help is."""
     rows = [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in box.splitlines()]
@@ -178,7 +183,7 @@ def _sentence(box: str) -> str:
     parts = [" ".join(part.split()) for part in re.split(r"\n(?:─|-)+\n", "\n".join(inner))]
     if not any(row.startswith("╭") for row in rows):  # without line characters the box's title is a row
         parts = parts[1:] or parts
-    problem = re.sub(r"^Error parsing __\S+: ", "", parts[0]).rstrip(".")
+    problem = _missing(rows) or re.sub(r"^Error parsing __\S+: ", "", parts[0]).rstrip(".")
     no_number = re.search(
         r"^Error parsing (\S+): .*(?:invalid literal for int|could not convert string to float).*?: ('.*')$",
         problem,
@@ -198,7 +203,27 @@ def _sentence(box: str) -> str:
     asked_for_help = re.search(r"(?:run|see):? (\S.* --help)$", parts[-1])
     if asked_for_help:
         problem = f"{problem.rstrip('?')}{'?' if problem.endswith('?') else ';'} see {asked_for_help[1]}"
-    return f"{problem[:1].lower()}{problem[1:]}."
+    if re.match(r"[A-Z][a-z]", problem):  # a word, not the name of an argument such as DEPTH
+        problem = f"{problem[:1].lower()}{problem[1:]}"
+    return f"{problem}."
+
+
+def _missing(rows: Sequence[str]) -> str:
+    """Return which arguments are missing, or "": tyro puts their names one step to the right, their help two."""
+    inner = [row.strip("│").rstrip() for row in rows]
+    indents = [len(row) - len(row.lstrip()) for row in inner]
+    for place, row in enumerate(inner):
+        if re.match(r"Missing from .*:$", row.strip()):
+            following = inner[place + 1 :]
+            end = next((k for k, row in enumerate(following) if re.match(r"\s*[─-]{2,}$", row)), None)
+            here = indents[place] + _STEP
+            names = [
+                row.strip()
+                for row, indent in zip(following[:end], indents[place + 1 :], strict=False)
+                if indent == here
+            ]
+            return f"{row.strip()} {', '.join(names)}"
+    return ""
 
 
 # ---------------------------------------------------------------- running
@@ -257,7 +282,7 @@ def run_command(command: Command, resume_hint: str | None = None) -> int:
         _report(str(problem))
         return EXIT_FAILED
     except ValueError as problem:
-        _report(str(problem))
+        _report(one_sentence(problem))
         return EXIT_USAGE
 
 

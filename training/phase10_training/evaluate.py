@@ -242,7 +242,7 @@ class EvaluateOptions:
     Example: phase10 evaluate greedy --against random melder --players 4 --deals 500
     """
 
-    agent: tyro.conf.Positional[str]
+    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
     """The agent: random, melder, greedy:epsilon=0.1, checkpoint:runs/x, my_module:MyAgent, ..."""
     against: Annotated[
         tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]], tyro.conf.arg(metavar="AGENT ...")
@@ -313,7 +313,8 @@ def _print_table(results: Sequence[EvaluationResult], options: EvaluateOptions) 
         title=f"{results[0].agent}: win share, {options.game.players} players, {options.game.rules}"
     )
     for heading in ("opponent", "win share", "95 % interval", "par", "deals", "illegal", "ms/move"):
-        table.add_column(heading, justify="left" if heading == "opponent" else "right")
+        justify: Literal["left", "right"] = "left" if heading == "opponent" else "right"
+        table.add_column(heading, justify=justify, overflow="fold")
     for result in results:
         low, high = result.interval
         verdict = "green" if low > result.par else "red" if high < result.par else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import threading
@@ -9,8 +10,18 @@ from pathlib import Path
 
 from phase10_training.errors import UsageError
 
-__all__ = ["check_file", "check_folder", "check_own", "write_bytes", "write_text"]
+__all__ = [
+    "SETTINGS_FILE",
+    "check_file",
+    "check_folder",
+    "check_own",
+    "check_total",
+    "write_bytes",
+    "write_text",
+]
 
+SETTINGS_FILE = "settings.json"
+"""What a run was told, in its folder."""
 RESULTS = {"metrics.jsonl": "a run", "labels.json": "labels", "results.sqlite": "a tournament"}
 """What a folder holds that has a file of this name."""
 
@@ -32,6 +43,30 @@ def check_own(option: str, folder: Path, own: str) -> None:
                 f"{option} expects a folder of its own for {RESULTS[own]}, found {what} in {str(folder)!r}; "
                 "name another."
             )
+
+
+def check_total(folder: Path, total: int, done: int) -> None:
+    """Refuse to go on with a run to fewer decisions than it has done: what it was told would be lost for nothing.
+
+    The number that stands in its settings is always taken: the last rollout of a run may go beyond it.
+
+    Args:
+        folder: of the run.
+        total: `total_decisions` to go on to.
+        done: decisions done.
+
+    Raises:
+        UsageError: naming both numbers.
+    """
+    try:
+        former = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8")).get("total_decisions")
+    except (OSError, ValueError, AttributeError):
+        former = None
+    if total < done and total != former:
+        raise UsageError(
+            f"total_decisions expects at least {done}, what the run in {str(folder)!r} has done, found {total}; "
+            "name more, or leave it out to evaluate the run again."
+        )
 
 
 def check_folder(option: str, folder: Path) -> None:

@@ -13,13 +13,12 @@ import msgspec
 from phase10_training.config import build_config, parse_override
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult
+from phase10_training.files import SETTINGS_FILE
 
 if TYPE_CHECKING:
     from phase10_training.train import TrainOptions
 
-__all__ = ["SETTINGS_FILE", "print_run", "settings_of"]
-
-SETTINGS_FILE = "settings.json"
+__all__ = ["print_run", "settings_of"]
 
 _Settings = TypeVar("_Settings", bound=msgspec.Struct)
 

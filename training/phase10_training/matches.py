@@ -209,6 +209,7 @@ class _Play:
         self.forfeit = np.full(self.games, -1, np.int64)
         self.illegal = np.zeros(shape, np.int8)
         self.faults: list[Fault] = []
+        self.begun = np.zeros(self.games, np.float64)
         self.log: list[tuple[NDArray[np.int64], NDArray[np.uint8]]] = []
         self.tracker = (
             RoundTracker(self.batch, self.line_ups, len(agents), shown) if settings.track_rounds else None
@@ -240,9 +241,22 @@ class _Play:
         return self._results()
 
     def _begun(self, rows: NDArray[np.int64]) -> float:
-        """Return how many whole games the unfinished ones amount to, by their most advanced seat."""
+        """Return how many whole games the unfinished ones amount to; it never falls for a game.
+
+        A game is as far as its most advanced seat, or as its turns and rounds are towards the limits that break
+        it off (R34): agents that never lay down get nowhere else.
+        """
         games: Any = self.batch.games
-        return float(games["phase"][rows].max(axis=1).sum()) / len(self.settings.ruleset.phases)
+        rules = self.settings.ruleset
+        done = np.maximum(games["phase"][rows], np.bitwise_count(games["done"][rows]))  # one of them is 0
+        reached = (
+            done.max(axis=1) / len(rules.phases),
+            games["turn"][rows] / (self.players * rules.max_turns),
+            games["round"][rows] / (rules.max_rounds + 1),
+            self.begun[rows],
+        )
+        self.begun[rows] = np.minimum(np.max(reached, axis=0), 1.0)
+        return float(self.begun[rows].sum())
 
     def _ask(
         self, rows: NDArray[np.int64], seats: NDArray[np.int64], actions: NDArray[np.int64]

@@ -16,6 +16,7 @@ from phase10_agents.catalog import load_agent
 from phase10_env.actions import DRAW, ActionError, parse_action
 from phase10_env.decision import Agent, DecisionView
 from phase10_env.game import Game
+from phase10_env.input_files import read_file
 from phase10_env.records import RecordError, replay
 from phase10_env.render.facts import TableFacts, table_facts
 from phase10_env.render.steps import Step, game_steps
@@ -178,6 +179,15 @@ class PlaySession:
         assert self.awaits_agent
         return self._agents[self.seats[self.to_act]], self._views.view(self.game.state)
 
+    def try_agents(self) -> None:
+        """Ask every agent for the decision at hand and drop the answer: one that cannot play shows before the game.
+
+        Raises:
+            AgentFaultError: it crashed or chose an illegal action.
+        """
+        for agent in self._agents.values():
+            choose(agent, self._views.view(self.game.state))
+
     def run_agents(self) -> None:
         """Let agents decide until a person is to act or the game is over.
 
@@ -276,12 +286,24 @@ class PlaySession:
         write_text(path, json.dumps({**self.to_data(), **more}, indent=1) + "\n", private=True)
 
     @classmethod
-    def from_data(cls, data: Any, loader: Loader = load_agent) -> Self:
+    def from_data(cls, data: Any, loader: Loader = load_agent, path: Path | None = None) -> Self:
         """Return a session from the data of `to_data`; every move is verified.
 
+        Args:
+            data: what `to_data` returned.
+            loader: makes an agent of a specification.
+            path: the file that held them, for errors.
+
         Raises:
-            UsageError: the data are damaged or name an unknown agent.
+            ValueError: the data are damaged or name an unknown agent; one sentence.
         """
+        try:
+            return cls._from_data(data, loader)
+        except ValueError as error:
+            raise UsageError(f"{path}: {error}" if path else str(error)) from None
+
+    @classmethod
+    def _from_data(cls, data: Any, loader: Loader) -> Self:
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise UsageError(f"expected a saved game of format {FORMAT}, found something else")
         seats, names, record = data.get("seats"), data.get("names"), data.get("record")
@@ -302,9 +324,9 @@ class PlaySession:
         """Return the session of a file.
 
         Raises:
-            UsageError: there is no such file, or it is damaged.
+            UsageError: there is no such file, or it is damaged; the sentence names it.
         """
-        return cls.from_data(read_saved(path), loader)
+        return cls.from_data(read_saved(path), loader, path)
 
 
 def read_saved(path: Path) -> Any:
@@ -314,10 +336,12 @@ def read_saved(path: Path) -> Any:
         UsageError: there is no such file, or it holds no JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: expected a saved game, found: {error.strerror}") from None
-    except ValueError:
+        text = read_file(path, "a saved game")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
         raise UsageError(f"{path}: expected a saved game, found no JSON") from None
 
 

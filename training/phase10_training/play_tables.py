@@ -382,7 +382,7 @@ class Tables:
 
     def _load(self, identity: str, path: Path) -> Table:
         data = read_saved(path)
-        session = PlaySession.from_data(data, self._loader)
+        session = PlaySession.from_data(data, self._loader, path)
         keys, version = data.get("keys"), data.get("version")
         if not isinstance(keys, list) or len(keys) != len(session.seats) or not isinstance(version, int):
             raise UsageError(f"{path}: expected 'keys' of all seats and a 'version'")

@@ -28,8 +28,8 @@ from phase10_training.cli_support import Interrupted
 from phase10_training.config import config_to_dict
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
-from phase10_training.files import write_text
-from phase10_training.foreign_runs import SETTINGS_FILE, print_run, settings_of
+from phase10_training.files import SETTINGS_FILE, check_total, write_text
+from phase10_training.foreign_runs import print_run, settings_of
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.progress import TrainingProgress
 from phase10_training.rules_option import load_rules
@@ -290,6 +290,8 @@ def train_rllib(settings: RLlibSettings, folder: Path, resume: bool = False) -> 
         raise UsageError(f"{str(folder)!r} already holds a run; go on with --resume or choose another --out.")
     if resume and not saved.is_dir():
         raise UsageError(f"{str(folder)!r} holds no RLlib checkpoint; begin a run without --resume.")
+    if resume:
+        check_total(folder, settings.total_decisions, int(_counts(saved)["decisions"]))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
     torch.set_num_threads(1)
@@ -319,12 +321,18 @@ def train_rllib(settings: RLlibSettings, folder: Path, resume: bool = False) -> 
     return results
 
 
+def _counts(saved: Path) -> dict[str, float]:
+    """Return the `decisions` done and the `seconds` spent on them, as RLlib's checkpoint was given them."""
+    counts: dict[str, float] = json.loads((saved / _COUNTS_FILE).read_text(encoding="utf-8"))
+    return counts
+
+
 def _learn(algorithm: Any, settings: RLlibSettings, folder: Path, resume: bool) -> Path:
     saved = (folder / RLLIB_FOLDER).resolve()
     done, before, iteration = 0, 0.0, 0
     if resume:
         algorithm.restore_from_path(str(saved))
-        counts = json.loads((saved / _COUNTS_FILE).read_text(encoding="utf-8"))
+        counts = _counts(saved)
         done, before = int(counts["decisions"]), float(counts["seconds"])
     begun = time.monotonic()
 

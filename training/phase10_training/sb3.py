@@ -23,8 +23,8 @@ from phase10_training.cli_support import Interrupted
 from phase10_training.config import config_to_dict
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
-from phase10_training.files import write_text
-from phase10_training.foreign_runs import SETTINGS_FILE, print_run, settings_of
+from phase10_training.files import SETTINGS_FILE, check_total, write_text
+from phase10_training.foreign_runs import print_run, settings_of
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.progress import TrainingProgress
 
@@ -211,6 +211,7 @@ def train_sb3(
     if resume:
         load_sb3_agent(folder)  # one sentence where the file is damaged
         model = MaskablePPO.load(folder / MODEL_FILE, env=envs, device=device)
+        check_total(folder, settings.total_decisions, model.num_timesteps)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
     metrics = MetricsLogger(folder, model.num_timesteps if resume else None)

@@ -14,7 +14,7 @@ from phase10_env.names import hint
 from phase10_env.rules.ruleset import RuleSet
 from phase10_training.cli_support import GameOverrides, Interrupted, JsonOption, OutputOptions, SetOptions
 from phase10_training.config import build_config, config_names, config_to_dict, load_config, parse_override
-from phase10_training.errors import UsageError, check_range
+from phase10_training.errors import LARGEST_COUNT, UsageError, check_range
 from phase10_training.files import check_folder, check_own
 from phase10_training.game_records import write_records
 from phase10_training.guarded import FORFEIT_RULE
@@ -39,11 +39,13 @@ MOST_WORKERS = 1024
 
 @dataclass(frozen=True)
 class TournamentOptions:
-    """Play a tournament and rate the agents; a kill at any moment loses next to nothing (--resume).
+    """Play a tournament and rate the agents; a kill at any moment loses the games in play alone (--resume).
 
     Give the name of a configuration (configs/tournaments), a path to one, or two agents or more. Deals are
-    fixed by the seed; each is played under every rotation of the line-up. A tournament that was stopped goes
-    on from its folder alone: phase10 tournament --resume --out runs/ladder
+    fixed by the seed; each is played under every rotation of the line-up. An agent that is named twice takes
+    part twice, the second time as greedy#2. A tournament that was stopped goes on from its folder alone: phase10
+    tournament --resume --out runs/ladder. Games are kept by blocks of 1024; slow agents lose less with smaller
+    ones: --set block_games=64
 
     Example: phase10 tournament random melder greedy aware --deals 500 --out runs/ladder
     """
@@ -66,6 +68,10 @@ class TournamentOptions:
     """Where games are played: on this machine, or on the Ray cluster that is running."""
     report: bool = True
     """Write report.html, table.csv and pictures into the folder."""
+
+    def __post_init__(self) -> None:
+        if self.deals is not None:
+            check_range("--deals", self.deals, 1, LARGEST_COUNT)
 
 
 def tournament_config(options: TournamentOptions) -> tuple[str, TournamentConfig]:
@@ -216,7 +222,10 @@ def print_standings(standings: Standings, config: TournamentConfig) -> None:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     headings = ["", "agent", "Elo", "win share %", "ms/move"] + ["faults"] * (standings.forfeited > 0)
     for heading in headings:
-        table.add_column(heading, justify="left" if heading == "agent" else "right", no_wrap=True)
+        if heading == "agent":  # folded, not cut: what is cut off cannot be looked up anywhere
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="right", no_wrap=True)
     for row in standings.rows:
         elo = ""
         if row.elo is not None and row.elo_low is not None and row.elo_high is not None:
@@ -243,7 +252,7 @@ def _cross_table(standings: Standings) -> Any:
     cross, par = standings.cross, standings.cross_par
     order = [standings.agents.index(row.agent) for row in standings.rows]
     table = Table(title=f"%, {standings.cross_meaning}", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("agent")
+    table.add_column("agent", overflow="fold")
     for place in range(1, len(order) + 1):
         table.add_column(str(place), justify="right")
     for place, one in enumerate(order, start=1):

@@ -39,7 +39,7 @@ from phase10_training.cli_support import DeviceOptions, Interrupted, JsonOption,
 from phase10_training.config import build_config, config_to_dict, load_config, parse_override
 from phase10_training.errors import UsageError
 from phase10_training.evaluate import EvaluationResult, evaluate
-from phase10_training.files import check_own, write_text
+from phase10_training.files import SETTINGS_FILE, check_own, check_total, write_text
 from phase10_training.league import League
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.ppo import Learner, make_network, with_other_sight
@@ -50,7 +50,6 @@ from phase10_training.training_report import draw_result, print_result
 
 __all__ = ["TrainOptions", "TrainingRun", "fresh_folder", "saved_settings", "train", "train_command"]
 
-SETTINGS_FILE = "settings.json"
 EVALUATION_FILE = "evaluation.json"
 RESULT_FILE = "result.png"
 BEST_FOLDER = "best"
@@ -106,6 +105,7 @@ class TrainingRun:
         self._seconds = 0.0
         if checkpoint is not None:
             self._restore(checkpoint)
+            check_total(folder, settings.total_decisions, self.learner.decisions)
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / SETTINGS_FILE, json.dumps(config_to_dict(settings), indent=1) + "\n")
         if checkpoint is None:
@@ -381,7 +381,7 @@ class TrainOptions:
     device: DeviceOptions
     json: JsonOption
     sets: SetOptions
-    config: tyro.conf.Positional[str] = ""
+    config: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG")] = ""
     """Name or file of the configuration; not needed with --resume."""
     seed: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """The same seed gives the same training."""

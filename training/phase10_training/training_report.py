@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from phase10_agents.neural.checkpoint import latest_checkpoint
 from phase10_training.evaluate import EvaluationResult
@@ -22,7 +23,8 @@ def print_result(folder: Path, results: Sequence[EvaluationResult], picture: Pat
     console = Console(highlight=False)
     table = Table(title="win share over whole games, the likeliest action each time")
     for heading in ("opponent", "win share", "95 % interval", "par", "deals", "illegal actions"):
-        table.add_column(heading, justify="left" if heading == "opponent" else "right")
+        justify: Literal["left", "right"] = "left" if heading == "opponent" else "right"
+        table.add_column(heading, justify=justify, overflow="fold")
     for result in results:
         low, high = result.interval
         colour = "green" if low > result.par else "red" if high < result.par else "white"

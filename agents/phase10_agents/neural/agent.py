@@ -53,6 +53,7 @@ class PolicyAgent:
     """
 
     clear_draw = CLEAR_LOG_ODDS
+    value_meaning = "log-probability of the policy, 0 is certain"
 
     def __init__(
         self,
@@ -216,6 +217,7 @@ class Champion:
     name = "champion"
     observation = "candidates"
     clear_draw = CLEAR_LOG_ODDS
+    value_meaning = "log-probability of the policy, 0 is certain"
 
     def __init__(self) -> None:
         self._agents: dict[int, PolicyAgent] = {}
