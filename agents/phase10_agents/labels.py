@@ -40,7 +40,8 @@ def label_rows(  # type: ignore[no-untyped-def]
 ):
     """Label some rows of GAME[B]: write the mean worth of each legal action, and the action of the playing policy.
 
-    Every action meets the same `samples` orders of the stock, and each is played to the end of the round.
+    Every action meets the same `samples` orders of the stock, of which each seat draws its own cards (own_draws.py),
+    and each is played to the end of the round.
 
     Args:
         rows: int64[n]; keys: uint64[n], random stream of each.

@@ -1,7 +1,8 @@
 """Playouts: what an action leads to on average over the deals a seat thinks possible; which candidates stay in.
 
 Shapes: C candidates, S samples. `values` float64[C, S] holds the worth of candidate c on sample s: the seat's win
-equity after the round, plus a little for the points. Every candidate meets the same samples.
+equity after the round, plus a little for the points. Every candidate meets the same samples, and in them each seat
+draws its own cards (own_draws.py).
 """
 
 from __future__ import annotations
