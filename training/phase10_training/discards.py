@@ -1,7 +1,7 @@
 """Teaches a policy one question apart: which card to discard.
 
 The discards' logits come from a head of their own (`phase10_agents.neural.discard_head`), which judges a card by what
-the observation tells about it; of what the policy thought of them a quarter stays, to decide between cards that the
+the observation tells about it; of what the policy thought of them a share stays, to decide between cards that the
 head finds alike. For a decision with discards k and labels Q the head's scores s are fitted by regression, both less
 their means over the decision's discards,
 
@@ -37,8 +37,6 @@ __all__ = ["DiscardLesson", "discard_labels", "teach_discards", "with_discard_he
 
 _DISCARDS = slice(DISCARD, DISCARD + WILD)
 """The actions that discard a natural."""
-_KEPT = 0.25
-"""Share of the policy's own logits of discards that stays, once: a lesson that is repeated leaves them alone."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,7 @@ class DiscardLesson:
         learning_rate: of the first step; it falls to zero.
         weight_decay: of the head's weights (Loshchilov and Hutter 2019).
         dropout: share of the head's first layer that is left out in each step.
+        kept: share of the policy's own logits of discards that stays.
     """
 
     units: int = 128
@@ -60,6 +59,7 @@ class DiscardLesson:
     learning_rate: float = 5e-4
     weight_decay: float = 0.3
     dropout: float = 0.3
+    kept: float = 0.25
 
     def __post_init__(self) -> None:
         """Refuse what cannot be taught."""
@@ -70,15 +70,20 @@ class DiscardLesson:
                 raise UsageError(f"{name} must be above 0 and finite, found {getattr(self, name)}.")
         if not 0 <= self.dropout < 1:
             raise UsageError(f"dropout must be from 0 to 1, and below 1, found {self.dropout}.")
+        if not 0 <= self.kept <= 1:
+            raise UsageError(f"kept must be from 0 to 1, found {self.kept}.")
 
 
-def with_discard_head(net: PolicyValueNet, layout: Layout, units: int, seed: int = 0) -> PolicyValueNet:
+def with_discard_head(
+    net: PolicyValueNet, layout: Layout, units: int, kept: float = DiscardLesson.kept, seed: int = 0
+) -> PolicyValueNet:
     """Return the same policy and values but for discards, which a fresh head will judge.
 
     Args:
         net: stays as it is; a head that it has is left out.
         layout: of its observations.
         units: of the head, an even number.
+        kept: share of its logits of discards that stays; a network that had a head keeps them all.
         seed: of the head's weights.
 
     >>> from phase10_agents.neural.networks import NetworkSettings, network_for
@@ -100,16 +105,16 @@ def with_discard_head(net: PolicyValueNet, layout: Layout, units: int, seed: int
         seed=seed,
     )
     fresh = {name: value for name, value in other.state_dict().items() if name.startswith("discards.")}
-    kept = {name: value for name, value in net.state_dict().items() if not name.startswith("discards.")}
-    other.load_state_dict(kept | fresh)
+    rest = {name: value for name, value in net.state_dict().items() if not name.startswith("discards.")}
+    other.load_state_dict(rest | fresh)
     head = other.actor[-1]
     assert isinstance(head, torch.nn.Linear)
     if net.discards is None:
         with torch.no_grad():
-            head.weight[_DISCARDS] *= _KEPT
-            head.bias[_DISCARDS] *= _KEPT
+            head.weight[_DISCARDS] *= kept
+            head.bias[_DISCARDS] *= kept
             if other.shortcut_weight is not None:
-                other.shortcut_weight[:, _DISCARDS] *= _KEPT
+                other.shortcut_weight[:, _DISCARDS] *= kept
     return other
 
 

@@ -227,6 +227,8 @@ class DistillOptions:
     """Teach only when to lay a phase down, through so many new hidden units a layer; all else stays as it is."""
     discards: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
     """Teach only what to discard, through a head of so many units for all cards; all else stays as it is."""
+    kept: Annotated[float, tyro.conf.arg(metavar="X")] = DiscardLesson.kept
+    """For --discards: share of the policy's own preferences between discards that stays."""
     epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Passes over the labels; 1 if not given, 5 for --lay-downs, 4 for --discards."""
     temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
@@ -255,7 +257,7 @@ def distill_command(options: DistillOptions) -> None:
         keep, net = holding_labels, grown(net, lesson.units, options.seed)
     elif isinstance(lesson, DiscardLesson):
         keep = discard_labels
-        net = with_discard_head(net, settings.environment.layout, lesson.units, options.seed)
+        net = with_discard_head(net, settings.environment.layout, lesson.units, lesson.kept, options.seed)
     settings = msgspec.structs.replace(settings, network=net.settings)
     labels, held_back = load_labels(files, keep), load_labels(held_files, keep)
     metrics: dict[str, float] = {}
@@ -328,7 +330,7 @@ def _lesson(options: DistillOptions) -> AnyLesson:
     if options.lay_downs:
         return LayDownLesson(options.lay_downs, **own)
     if options.discards:
-        return DiscardLesson(options.discards, **own)
+        return DiscardLesson(options.discards, kept=options.kept, **own)
     rate = own.get("learning_rate", Lesson.learning_rate)
     return Lesson(
         temperature=options.temperature, tether=options.tether, final_learning_rate=rate / 10, **own

@@ -7,8 +7,9 @@ action d and labels Q, the logits z are fitted by regression to
 
     UNIT * (z_d - z_l)  ~  Q(d) - Q(l)
 
-so that the policy lays down exactly where that is expected to be worth more. A regression moves a policy that is
-far too sure as quickly as any other, which the gradient of an expectation under that policy does not.
+so that the policy lays down exactly where that is expected to be worth more. To begin to lay down card by card has
+the same logit less 1: it leads to the same, and to choices of cards that no label teaches. A regression moves a
+policy that is far too sure as quickly as any other, which the gradient of an expectation under that policy does not.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy.typing as npt
 import torch
 
 from phase10_agents.neural.networks import NetworkError, PolicyValueNet
-from phase10_env.actions import LAY, NUMBER
+from phase10_env.actions import BUILD, LAY, NUMBER
 from phase10_training.errors import UsageError
 from phase10_training.labels import Labels
 
@@ -32,8 +33,10 @@ __all__ = ["LayDownLesson", "grown", "holding_labels", "teach_lay_downs"]
 
 UNIT = 0.002
 """Win equity that one logit stands for: differences in it are of some hundredths, so logits of some tens."""
-_LAYING = slice(LAY, NUMBER)
-"""The actions that lay a phase down, at once or card by card."""
+_LAYING = slice(LAY, BUILD)
+"""The actions that lay a phase down at once."""
+_BUILDING = slice(BUILD, NUMBER)
+"""The actions that begin to lay it down card by card: where one is legal, the other is."""
 ERROR = 0.05
 """Win equity that counts as one unit of loss: about the standard error of a label."""
 
@@ -141,18 +144,30 @@ def _forget_lay_downs(net: PolicyValueNet) -> None:
             net.shortcut_weight[:, _LAYING] = 0.0
 
 
-def _laying(labels: Labels) -> npt.NDArray[np.bool_]:
-    """Return bool[n, L], the places that hold a lay-down."""
-    found: npt.NDArray[np.bool_] = (
-        (labels.legal_actions >= _LAYING.start) & (labels.legal_actions < _LAYING.stop) & labels.legal
-    )
+def _places(labels: Labels, actions: slice) -> npt.NDArray[np.bool_]:
+    """Return bool[n, L], the places that hold one of some actions."""
+    listed = labels.legal_actions
+    found: npt.NDArray[np.bool_] = (listed >= actions.start) & (listed < actions.stop) & labels.legal
     return found
+
+
+def _build_as_laid(net: PolicyValueNet) -> None:
+    """Make the logit to build a phase that to lay it at once, less 1."""
+    head = net.actor[-1]
+    assert isinstance(head, torch.nn.Linear)
+    with torch.no_grad():
+        head.weight[_BUILDING] = head.weight[_LAYING]
+        head.bias[_BUILDING] = head.bias[_LAYING] - 1.0
+        if net.shortcut_weight is not None:
+            net.shortcut_weight[:, _BUILDING] = net.shortcut_weight[:, _LAYING]
 
 
 def holding_labels(labels: Labels) -> Labels:
     """Return the labels of decisions in which a phase may be laid down, and something else done."""
-    laying = _laying(labels)
-    rows = np.flatnonzero(laying.any(axis=1) & (labels.legal & ~laying).any(axis=1))
+    laying = _places(labels, _LAYING)
+    rows = np.flatnonzero(
+        laying.any(axis=1) & (labels.legal & ~laying & ~_places(labels, _BUILDING)).any(axis=1)
+    )
     return labels.rows(rows)
 
 
@@ -177,8 +192,8 @@ def teach_lay_downs(
     weights = {name: weight for name, weight in net.named_parameters() if name in masks}
     frozen = {name: weight.detach().clone() for name, weight in weights.items()}
     optimizer = torch.optim.AdamW(weights.values(), lr=lesson.learning_rate, weight_decay=lesson.weight_decay)
-    laying = _laying(labels)
-    other = labels.legal & ~laying
+    laying = _places(labels, _LAYING)
+    other = labels.legal & ~laying & ~_places(labels, _BUILDING)
     steps = max(1, len(labels) // lesson.minibatch)
     for epoch in range(lesson.epochs):
         order = np.random.default_rng([seed, epoch]).permutation(len(labels))
@@ -201,6 +216,7 @@ def teach_lay_downs(
                 for name, weight in weights.items():
                     weight.copy_(torch.where(masks[name], weight, frozen[name]))
             error += float(loss.detach())
+        _build_as_laid(net)
         yield {"distill/lay_down_error": ERROR * float(np.sqrt(error / steps)), "train/learning_rate": rate}
 
 
