@@ -323,6 +323,19 @@ def test_a_policy_learns_what_to_discard_and_nothing_else_changes() -> None:
     torch.testing.assert_close(net(x)[1], before(x)[1])
 
 
+def test_a_share_of_what_the_policy_thought_of_discards_stays_but_nothing_of_a_former_head() -> None:
+    layout = observation_layout(2, "candidates")
+    before = sure_net()
+    x = torch.from_numpy(discarding_labels(np.random.default_rng(2), 50).observations)
+    once = with_discard_head(before, layout, 8, kept=0.5)
+    torch.testing.assert_close(once(x)[0][:, 111:159], 0.5 * before(x)[0][:, 111:159])
+    with torch.no_grad():
+        for weight in once.discards.parameters() if once.discards else ():
+            weight += 1.0
+    again = with_discard_head(once, layout, 8, kept=0.5)
+    assert not again(x)[0][:, 111:159].any()
+
+
 def test_the_same_seed_teaches_the_same_discards() -> None:
     layout = observation_layout(2, "candidates")
     taught = []

@@ -50,7 +50,7 @@ class DiscardLesson:
         learning_rate: of the first step; it falls to zero.
         weight_decay: of the head's weights (Loshchilov and Hutter 2019).
         dropout: share of the head's first layer that is left out in each step.
-        kept: share of the policy's own logits of discards that stays.
+        kept: share of the policy's own logits of discards that stays, if they came from no head.
     """
 
     units: int = 128
@@ -83,7 +83,8 @@ def with_discard_head(
         net: stays as it is; a head that it has is left out.
         layout: of its observations.
         units: of the head, an even number.
-        kept: share of its logits of discards that stays; a network that had a head keeps them all.
+        kept: share of its logits of discards that stays. Of a network that had a head, whose logits mean nothing
+            without it, nothing stays.
         seed: of the head's weights.
 
     >>> from phase10_agents.neural.networks import NetworkSettings, network_for
@@ -109,12 +110,12 @@ def with_discard_head(
     other.load_state_dict(rest | fresh)
     head = other.actor[-1]
     assert isinstance(head, torch.nn.Linear)
-    if net.discards is None:
-        with torch.no_grad():
-            head.weight[_DISCARDS] *= kept
-            head.bias[_DISCARDS] *= kept
-            if other.shortcut_weight is not None:
-                other.shortcut_weight[:, _DISCARDS] *= kept
+    share = kept if net.discards is None else 0.0
+    with torch.no_grad():
+        head.weight[_DISCARDS] *= share
+        head.bias[_DISCARDS] *= share
+        if other.shortcut_weight is not None:
+            other.shortcut_weight[:, _DISCARDS] *= share
     return other
 
 

@@ -228,7 +228,7 @@ class DistillOptions:
     discards: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
     """Teach only what to discard, through a head of so many units for all cards; all else stays as it is."""
     kept: Annotated[float, tyro.conf.arg(metavar="X")] = DiscardLesson.kept
-    """For --discards: share of the policy's own preferences between discards that stays."""
+    """For --discards: share of the policy's own preferences that stays; nothing of those of a head it had before."""
     epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Passes over the labels; 1 if not given, 5 for --lay-downs, 4 for --discards."""
     temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
