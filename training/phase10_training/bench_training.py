@@ -1,6 +1,7 @@
 """Measures the learner end to end, play, advantages and updates, beside MaskablePPO of sb3-contrib in one run.
 
-Both play the same game with networks of the same widths; each in its own way, with the settings it ships.
+Both play the same game with the same observations and policy networks of the same widths; each in its own way, with
+the settings it ships.
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ def training_rates(
     learner = Learner(settings)
     per_iteration = settings.rollout.games * settings.rollout.steps
     sb3 = SB3Settings(num_envs=sb3_games, steps=sb3_steps, network=tuple(settings.network.actor))
-    envs = Phase10VecEnv(sb3.num_envs, opponents=sb3.opponents, actions=sb3.actions, episode=sb3.episode)
+    envs = Phase10VecEnv(
+        sb3.num_envs,
+        opponents=sb3.opponents,
+        actions=sb3.actions,
+        episode=sb3.episode,
+        observation=settings.environment.observation,
+    )
     model: Any = new_model(sb3, envs, "cpu")
 
     def learn() -> None:
