@@ -364,3 +364,39 @@ def test_both_lessons_follow_one_another_on_the_command_line(
     assert load_checkpoint_agent(out).net.settings.discards == 8
     assert main([*command, str(tmp_path / "third"), "--discards", "8"]) == 2
     assert "two lessons" in capsys.readouterr().err
+    wrong = {
+        ("--start-from", out, "--discards", "8"): "teach --discards first",
+        ("--kept", "0.5"): "--kept goes with --discards",
+    }
+    for words, sentence in wrong.items():
+        assert main(["distill", *folders, "--out", str(tmp_path / "third"), *words]) == 2
+        assert sentence in capsys.readouterr().err
+    assert main(["distill", folders[0], folders[0], "--out", str(tmp_path / "third")]) == 2
+    assert "the same rounds" in capsys.readouterr().err
+    assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "manifest"])
+def test_damaged_labels_are_refused_in_one_sentence(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_labels(SMALL, tmp_path / "labels", 2)
+    if damage == "manifest":
+        (tmp_path / "labels" / "labels.json").write_text("[]")
+    else:
+        shard = tmp_path / "labels" / "shard_00000.npz"
+        shard.write_bytes(shard.read_bytes()[:1000] if damage == "cut" else b"")
+    out = tmp_path / "run"
+    assert main(["distill", str(tmp_path / "labels"), "--out", str(out)]) == 2
+    assert capsys.readouterr().err.count("error:") == 1
+    assert not out.exists()
+
+
+def test_labels_without_the_decisions_of_a_lesson_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_labels(LabelSettings(shard=16, samples=1, lay_share=0.0), tmp_path / "labels", 2)
+    out = tmp_path / "run"
+    assert main(["distill", str(tmp_path / "labels"), "--out", str(out), "--lay-downs", "8"]) == 2
+    assert "no decision of the kind" in capsys.readouterr().err
+    assert not out.exists()

@@ -7,10 +7,10 @@ their means over the decision's discards,
 
     UNIT * s_k  ~  Q(k)
 
-so that the policy throws what is expected to cost it least. The best discard has the score 0 and a logit of a few
-units, as in a policy without a head, and far below what Skips and hits have there. Most differences between two
-discards are far smaller than a label's noise: the head is kept from learning that noise by dropout (Srivastava et
-al. 2014) and weight decay, and by being one function for all cards.
+so that the policy throws what is expected to cost it least. The best card in hand has the score 0, so discards stand
+to other actions about as they did; when to lay down is a lesson for afterwards (`lay_downs.py`). Most differences
+between two discards are far smaller than a label's noise: the head is kept from learning that noise by dropout
+(Srivastava et al. 2014) and weight decay, and by being one function for all cards.
 """
 
 from __future__ import annotations

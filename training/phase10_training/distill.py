@@ -203,6 +203,7 @@ def _improvement(
 
 
 AnyLesson = Lesson | LayDownLesson | DiscardLesson
+_NAMES = {Lesson: "all", LayDownLesson: "lay-downs", DiscardLesson: "discards"}
 
 
 # ---- command -----------------------------------------------------------------------------------------------
@@ -224,11 +225,11 @@ class DistillOptions:
     config: Annotated[str, tyro.conf.arg(metavar="NAME|FILE")] = "two-players"
     """Configuration of the fresh network."""
     lay_downs: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
-    """Teach only when to lay a phase down, through so many new hidden units a layer; all else stays as it is."""
+    """Teach only when to lay a phase down, through so many new hidden units a layer; after --discards."""
     discards: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
-    """Teach only what to discard, through a head of so many units for all cards; all else stays as it is."""
-    kept: Annotated[float, tyro.conf.arg(metavar="X")] = DiscardLesson.kept
-    """For --discards: share of the policy's own preferences that stays; nothing of those of a head it had before."""
+    """Teach only what to discard, through a new head of so many units for all cards; before --lay-downs."""
+    kept: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
+    """For --discards: share of the policy's own preferences that stays, 0.25 if not given; nothing of a former head."""
     epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Passes over the labels; 1 if not given, 5 for --lay-downs, 4 for --discards."""
     temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
@@ -248,9 +249,10 @@ def distill_command(options: DistillOptions) -> None:
     check_own("--out", options.out, METRICS_FILE)
     check_folder("--out", options.out)
     manifest, files, held_files = _material(options.labels)
-    if (options.out / METRICS_FILE).exists():
+    if (options.out / METRICS_FILE).exists() and (options.out / "checkpoints").exists():
         raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
     settings, net, decisions = _pupil(options, manifest)
+    start_net = net
     torch.set_num_threads(settings.torch_threads)
     keep: Callable[[Labels], Labels] | None = None
     if isinstance(lesson, LayDownLesson):
@@ -260,6 +262,12 @@ def distill_command(options: DistillOptions) -> None:
         net = with_discard_head(net, settings.environment.layout, lesson.units, lesson.kept, options.seed)
     settings = msgspec.structs.replace(settings, network=net.settings)
     labels, held_back = load_labels(files, keep), load_labels(held_files, keep)
+    if not len(labels) or not len(held_back):
+        raise UsageError(
+            "the labels hold no decision of the kind that this lesson is about; make more labels."
+        )
+    metrics_file = options.out / METRICS_FILE
+    metrics_file.unlink(missing_ok=True)  # of a lesson that was killed before its first epoch ended
     metrics: dict[str, float] = {}
     with (
         MetricsLogger(options.out) as logger,
@@ -267,14 +275,14 @@ def distill_command(options: DistillOptions) -> None:
     ):
         logger.add_config(config_to_dict(settings))
         progress.message(f"run: {options.out}")
-        start, _, agreement = gain_of_policy(net, held_back)
+        start, _, agreement = gain_of_policy(start_net, held_back)
         logger.log(0, {"distill/gain": start, "distill/same_as_heuristic": agreement})
         try:
             scale = settings.environment.reward_scale
             for seen, metrics in _taught(net, labels, held_back, lesson, scale, options.seed):
                 logger.log(seen, metrics)
                 progress.update(seen, {"distill/gain": metrics["distill/gain"]})
-                where = _save(options.out, settings, net, decisions, manifest, metrics)
+                where = _save(options.out, settings, net, decisions, manifest, metrics, _NAMES[type(lesson)])
         except KeyboardInterrupt:
             raise Interrupted(f"the policy of the last whole epoch is in {options.out}.") from None
     result = {
@@ -296,12 +304,22 @@ def distill_command(options: DistillOptions) -> None:
 
 def _material(folders: tuple[Path, ...]) -> tuple[dict[str, Any], list[Path], list[Path]]:
     """Return the manifest of the first folder, the shards to learn from, and those held back of each folder."""
+    if not folders:
+        raise UsageError("expected folders of labels, found none; make some with 'phase10 label'.")
     first: dict[str, Any] = {}
+    seeds: dict[int, Path] = {}
     learnt: list[Path] = []
     held: list[Path] = []
     for folder in folders:
         manifest, files = shard_files(folder)
         first = first or manifest
+        seed = manifest["seed"]
+        if seed in seeds:
+            raise UsageError(
+                f"{str(seeds[seed])!r} and {str(folder)!r} hold the same rounds (seed {seed}), so that labels held "
+                "back would be learned; label with another --seed."
+            )
+        seeds[seed] = folder
         for key in ("players", "layout_digest", "ruleset_digest"):
             if manifest[key] != first[key]:
                 raise UsageError(
@@ -325,12 +343,16 @@ def _lesson(options: DistillOptions) -> AnyLesson:
     own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if options.lay_downs and options.discards:
         raise UsageError(
-            "--lay-downs and --discards are two lessons; teach one, then the other from its result."
+            "--lay-downs and --discards are two lessons; teach --discards, then --lay-downs from its result."
         )
     if options.lay_downs:
         return LayDownLesson(options.lay_downs, **own)
+    if options.kept is not None and not options.discards:
+        raise UsageError(f"--kept goes with --discards, found {options.kept} alone; leave it out.")
     if options.discards:
-        return DiscardLesson(options.discards, kept=options.kept, **own)
+        if options.kept is not None:
+            own["kept"] = options.kept
+        return DiscardLesson(options.discards, **own)
     rate = own.get("learning_rate", Lesson.learning_rate)
     return Lesson(
         temperature=options.temperature, tether=options.tether, final_learning_rate=rate / 10, **own
@@ -370,6 +392,11 @@ def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingS
         net = policy_of(checkpoint)
         decisions = int(checkpoint.manifest["counters"]["decisions"])
         digest = checkpoint.manifest["layout_digest"]
+        if options.discards and checkpoint.manifest.get("distilled", {}).get("lesson") == "lay-downs":
+            raise UsageError(
+                f"{options.start_from!r} has learned when to lay down, which depends on what it discards; teach "
+                "--discards first, then --lay-downs."
+            )
     else:
         settings = load_config(TrainingSettings, options.config, [], "train")
         net, decisions = make_network(settings), 0
@@ -391,6 +418,7 @@ def _save(
     decisions: int,
     labels: dict[str, Any],
     metrics: dict[str, float],
+    lesson: str = "all",
 ) -> Path:
     ruleset = get_ruleset(settings.environment.ruleset)
     manifest = {
@@ -400,7 +428,7 @@ def _save(
         "config": config_to_dict(settings),
         "precision": net.precision,
         "counters": {"decisions": decisions},
-        "distilled": {"labels": labels, "metrics": metrics},
+        "distilled": {"lesson": lesson, "labels": labels, "metrics": metrics},
     }
     tensors = {f"policy.{name}": value for name, value in net.state_dict().items()}
     return save_step(folder, decisions, tensors, manifest, 1)

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -249,9 +250,9 @@ def make_labels(
     Raises:
         UsageError: the folder holds labels that were made otherwise.
     """
+    manifest = _manifest(settings)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / MANIFEST_FILE
-    manifest = _manifest(settings)
     if path.exists():
         found = json.loads(path.read_text("utf-8"))
         changed = [key for key, value in manifest.items() if found.get(key) != value]
@@ -283,6 +284,13 @@ def shard_files(folder: Path) -> tuple[dict[str, Any], list[Path]]:
     """
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
+        if not isinstance(manifest, dict) or not {
+            "players",
+            "seed",
+            "layout_digest",
+            "ruleset_digest",
+        } <= set(manifest):
+            raise ValueError("not a manifest")
     except (OSError, ValueError):
         raise UsageError(f"{str(folder)!r} holds no labels; make some with 'phase10 label'.") from None
     files = sorted(folder.glob("shard_*.npz"))
@@ -301,11 +309,11 @@ def load_labels(files: list[Path], keep: Callable[[Labels], Labels] | None = Non
     def read() -> Iterator[Labels]:
         for path in files:
             try:
-                with np.load(path, allow_pickle=False) as shard:
+                with path.open("rb") as file, np.load(file, allow_pickle=False) as shard:
                     labels = Labels(*(shard[name] for name in _NAMES))
-            except (OSError, ValueError, KeyError) as problem:
+            except (OSError, ValueError, KeyError, EOFError, BadZipFile) as problem:
                 raise UsageError(
-                    f"{str(path)!r} cannot be read ({problem}); delete it and make it anew."
+                    f"{str(path)!r} is damaged ({type(problem).__name__}); delete it and make it anew."
                 ) from None
             yield labels if keep is None else keep(labels)
 

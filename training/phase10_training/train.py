@@ -44,7 +44,7 @@ from phase10_training.league import League
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.ppo import Learner, make_network, with_other_sight
 from phase10_training.progress import TrainingProgress
-from phase10_training.settings import TrainingSettings
+from phase10_training.settings import CloneSettings, TrainingSettings
 from phase10_training.state_tree import flatten_state, restore_state
 from phase10_training.training_report import draw_result, print_result
 
@@ -386,7 +386,7 @@ class TrainOptions:
     seed: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """The same seed gives the same training."""
     start_from: Annotated[str, tyro.conf.arg(metavar="PATH")] = ""
-    """Checkpoint or run whose policy this run begins with."""
+    """Checkpoint or run whose policy this run begins with, instead of a clone."""
 
 
 def train(options: TrainOptions) -> tuple[TrainingRun, list[EvaluationResult]]:
@@ -403,6 +403,8 @@ def train(options: TrainOptions) -> tuple[TrainingRun, list[EvaluationResult]]:
         if not options.config:
             raise UsageError("expected a configuration, found none; try 'phase10 train quickstart'.")
         settings = load_config(TrainingSettings, options.config, overrides, "train")
+        if settings.start_from:  # a policy that has learned something is not made to imitate a teacher first
+            settings = msgspec.structs.replace(settings, clone=CloneSettings())
         folder = options.output.out or fresh_folder(options.config)
     run = TrainingRun(settings, folder, options.output.resume, options.device.device, folder.name)
     return run, run.train()

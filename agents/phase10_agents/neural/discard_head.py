@@ -119,7 +119,7 @@ class DiscardHead(nn.Module):
     """Score the naturals that a seat may discard; the scores are added to their logits.
 
     worth = out . relu(hidden relu(state x + kinds[k] + told v)) + direct . v, with v the entries about natural k; the
-    score is that less the worth of the hand's best discard. So the head ranks the cards, and how much speaks for
+    score is that less the worth of the best natural in hand. So the head ranks the cards, and how much speaks for
     discarding at all is left to the rest of the network. At first every score is 0.
 
     Args:
