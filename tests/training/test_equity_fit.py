@@ -186,5 +186,27 @@ def test_exploit_trains_against_the_frozen_agent_and_reports_its_share(tmp_path:
     assert main(["exploit", "random", "--out", str(tmp_path / "run"), "--json", *sets]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["opponent"], result["deals"]) == ("random", 2)
+    seeing = ["--set", 'environment.observation="candidates"', "--set", "total_decisions=256"]
+    victim = str(tmp_path / "victim")
+    assert (
+        main(
+            [
+                "train",
+                "smoke",
+                "--out",
+                victim,
+                "--json",
+                *sets,
+                "--set",
+                "clone.decisions=0",
+                "--set",
+                'clone.agent=""',
+                *seeing,
+            ]
+        )
+        == 0
+    )
+    attack = ["exploit", f"checkpoint:{victim}", "--out", str(tmp_path / "attack"), "--json", *sets]
+    assert main(attack) == 0  # without being told what the victim sees
     assert main(["exploit", "nobody", "--out", str(tmp_path / "other")]) == 2
     assert not (tmp_path / "other").exists()

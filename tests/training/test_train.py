@@ -157,10 +157,12 @@ def test_a_finished_run_can_be_resumed_and_only_evaluates_again(finished: Path, 
 
 def test_a_run_can_begin_with_the_policy_of_another(config: Path, run: Path, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
-    more = ("clone.decisions=0", 'clone.agent=""', "network.actor=[32]", "total_decisions=128")
+    more = ("network.actor=[32]", "total_decisions=128")
     sets = [word for each in more for word in ("--set", each)]
     assert train(config, begun, "--json", "--start-from", str(run), *sets) == 0
-    assert json.loads((begun / "settings.json").read_text())["network"]["actor"] == [16]
+    settings = json.loads((begun / "settings.json").read_text())
+    assert settings["network"]["actor"] == [16]
+    assert settings["clone"]["decisions"] == 0  # what it has learned is not overwritten by a teacher
     first = load_checkpoint(begun / "checkpoints" / "step_000000000000").weights("policy")
     for name, tensor in load_checkpoint(run).weights("policy").items():
         assert torch.equal(tensor, first[name])
