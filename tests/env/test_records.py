@@ -247,7 +247,7 @@ def test_agents_are_one_name_a_seat(agents: list[str]) -> None:
 
 def test_a_missing_file_and_a_folder_are_one_sentence(tmp_path: Path) -> None:
     for path in (tmp_path / "none.p10", tmp_path, "no\0name"):
-        with pytest.raises(RecordError, match="expected a readable record"):
+        with pytest.raises(RecordError, match="expected a readable file with a record"):
             verify(path)
 
 
