@@ -51,7 +51,8 @@ def prepare_draw(game, action, left, ends):  # type: ignore[no-untyped-def]
     """Before an action: if it draws from the stock, put the seat's own card on top.
 
     Args:
-        left: cards that the parts held after the last draw; another number means a reshuffle, so parts anew.
+        left: cards that the parts held after the last draw, -1 before the first; where the stock has another number
+            it is cut anew, as after a reshuffle.
         ends: int64[6], ends of the parts.
 
     Returns:

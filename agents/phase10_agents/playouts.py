@@ -8,7 +8,7 @@ import numpy.typing as npt
 from phase10_agents.base import Agent, DecisionView
 from phase10_agents.belief import improve_hands
 from phase10_agents.lookahead import worths_of
-from phase10_agents.own_draws import prepare_draws, share_stock
+from phase10_agents.own_draws import prepare_draws
 from phase10_agents.sampler import fill_hidden
 from phase10_env.equity import EquityModel
 from phase10_env.game_batch import GameBatch
@@ -76,8 +76,7 @@ def play_with_agent(
     batch.refresh()
     first_actions = np.repeat(actions[candidates], samples)
     ends = np.zeros((batch.num_games, MAX_PLAYERS), np.int64)
-    left = np.full(batch.num_games, share_stock(batch.games[0], ends[0]))
-    ends[:] = ends[0]
+    left = np.full(batch.num_games, -1)
     prepare_draws(batch.games, np.arange(batch.num_games), first_actions, left, ends)
     batch.step(first_actions)
     finished = np.zeros(batch.num_games, GAME)

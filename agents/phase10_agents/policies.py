@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from phase10_agents.aware import aware_action
 from phase10_agents.greedy import greedy_action
-from phase10_agents.own_draws import prepare_draw, share_stock
+from phase10_agents.own_draws import prepare_draw
 from phase10_agents.scratch import WEIGHTS
 from phase10_agents.uniform import melder_choice, uniform_choice
 from phase10_env.rules.kernel import kernel
@@ -115,7 +115,7 @@ def play_on(game, rules, action, policies, weights, scratch):  # type: ignore[no
 
     See own_draws.py: this is for comparing actions, on copies of a game whose stock has been shuffled.
     """
-    left = share_stock(game, scratch.ends)
+    left = np.int64(-1)
     while True:
         left = prepare_draw(game, action, left, scratch.ends)
         apply(game, rules, action, scratch.legal)

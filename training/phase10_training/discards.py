@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from phase10_agents.neural.discard_head import discard_views
@@ -101,7 +100,7 @@ def with_discard_head(
     """
     other = net.sibling(
         msgspec.structs.replace(net.settings, discards=units),
-        privileged_scale=net.privileged_scale if len(net.privileged_scale) else None,
+        privileged_scale=net.sight,
         views=discard_views(layout),
         seed=seed,
     )
@@ -119,16 +118,9 @@ def with_discard_head(
     return other
 
 
-def _discarding(labels: Labels) -> npt.NDArray[np.bool_]:
-    """Return bool[n, L], the places that hold a discard of a natural."""
-    actions = labels.legal_actions
-    found: npt.NDArray[np.bool_] = (actions >= _DISCARDS.start) & (actions < _DISCARDS.stop) & labels.legal
-    return found
-
-
 def discard_labels(labels: Labels) -> Labels:
     """Return the labels of decisions with two discards at least."""
-    return labels.rows(np.flatnonzero(_discarding(labels).sum(axis=1) > 1))
+    return labels.rows(np.flatnonzero(labels.places(_DISCARDS).sum(axis=1) > 1))
 
 
 def teach_discards(
@@ -176,7 +168,7 @@ def _error(net: PolicyValueNet, labels: Labels, dropout: float) -> torch.Tensor:
     folded = net.discards.fold(torch.float32, net.is_sparse)
     rows, kinds, scores = net.discards(observations, folded, dropout)
     table = torch.zeros(len(labels), WILD).index_put((rows, kinds), UNIT / ERROR * scores)
-    valid = torch.from_numpy(_discarding(labels))
+    valid = torch.from_numpy(labels.places(_DISCARDS))
     places = torch.from_numpy(labels.legal_actions.astype(np.int64)) - DISCARD
     listed = table.gather(1, places.clamp(0, WILD - 1))
     target = torch.from_numpy(labels.values) / ERROR

@@ -266,8 +266,9 @@ def distill_command(options: DistillOptions) -> None:
         raise UsageError(
             "the labels hold no decision of the kind that this lesson is about; make more labels."
         )
-    metrics_file = options.out / METRICS_FILE
-    metrics_file.unlink(missing_ok=True)  # of a lesson that was killed before its first epoch ended
+    (options.out / METRICS_FILE).unlink(
+        missing_ok=True
+    )  # of a lesson that was killed before its first epoch ended
     metrics: dict[str, float] = {}
     with (
         MetricsLogger(options.out) as logger,

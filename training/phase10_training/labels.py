@@ -120,6 +120,12 @@ class Labels:
         """bool[n, L], the places that hold a legal action."""
         return np.arange(self.legal_actions.shape[1]) < self.legal_counts[:, None]
 
+    def places(self, actions: slice) -> npt.NDArray[np.bool_]:
+        """Return bool[n, L], the places that hold one of some legal actions, such as slice(LAY, BUILD)."""
+        listed = self.legal_actions
+        found: npt.NDArray[np.bool_] = (listed >= actions.start) & (listed < actions.stop) & self.legal
+        return found
+
 
 def _rounds(settings: LabelSettings, number: int) -> GameBatch:
     """Return the games of a shard, past their first turns."""

@@ -86,7 +86,7 @@ def grown(net: PolicyValueNet, units: int, seed: int = 0) -> PolicyValueNet:
     actor = tuple(width + units for width in net.settings.actor)
     wide = net.sibling(
         msgspec.structs.replace(net.settings, actor=actor),
-        privileged_scale=net.privileged_scale if len(net.privileged_scale) else None,
+        privileged_scale=net.sight,
         seed=seed,
     )
     old, new = net.settings.actor[0], actor[0]
@@ -144,13 +144,6 @@ def _forget_lay_downs(net: PolicyValueNet) -> None:
             net.shortcut_weight[:, _LAYING] = 0.0
 
 
-def _places(labels: Labels, actions: slice) -> npt.NDArray[np.bool_]:
-    """Return bool[n, L], the places that hold one of some actions."""
-    listed = labels.legal_actions
-    found: npt.NDArray[np.bool_] = (listed >= actions.start) & (listed < actions.stop) & labels.legal
-    return found
-
-
 def _build_as_laid(net: PolicyValueNet) -> None:
     """Make the logit to build a phase that to lay it at once, less 1."""
     head = net.actor[-1]
@@ -164,9 +157,9 @@ def _build_as_laid(net: PolicyValueNet) -> None:
 
 def holding_labels(labels: Labels) -> Labels:
     """Return the labels of decisions in which a phase may be laid down, and something else done."""
-    laying = _places(labels, _LAYING)
+    laying = labels.places(_LAYING)
     rows = np.flatnonzero(
-        laying.any(axis=1) & (labels.legal & ~laying & ~_places(labels, _BUILDING)).any(axis=1)
+        laying.any(axis=1) & (labels.legal & ~laying & ~labels.places(_BUILDING)).any(axis=1)
     )
     return labels.rows(rows)
 
@@ -192,8 +185,8 @@ def teach_lay_downs(
     weights = {name: weight for name, weight in net.named_parameters() if name in masks}
     frozen = {name: weight.detach().clone() for name, weight in weights.items()}
     optimizer = torch.optim.AdamW(weights.values(), lr=lesson.learning_rate, weight_decay=lesson.weight_decay)
-    laying = _places(labels, _LAYING)
-    other = labels.legal & ~laying & ~_places(labels, _BUILDING)
+    laying = labels.places(_LAYING)
+    other = labels.legal & ~laying & ~labels.places(_BUILDING)
     steps = max(1, len(labels) // lesson.minibatch)
     for epoch in range(lesson.epochs):
         order = np.random.default_rng([seed, epoch]).permutation(len(labels))

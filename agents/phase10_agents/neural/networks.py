@@ -348,6 +348,11 @@ class PolicyValueNet(nn.Module):
         ]
 
     @property
+    def sight(self) -> torch.Tensor | None:
+        """The factors of the hidden state that the critic sees, or None."""
+        return self.privileged_scale if len(self.privileged_scale) else None
+
+    @property
     def device(self) -> torch.device:
         """The device that holds the weights."""
         return self.input_weight.device
