@@ -149,3 +149,28 @@ def test_a_few_steps_teach_a_rule_that_depends_on_the_observation(precision: str
         optimizer.step()
     assert statistics[-1] > 0.98, "agreement with the teacher"
     assert loss < 0.1
+
+
+@pytest.mark.parametrize(("actor", "shortcut"), [((32, 24), True), ((32,), False)])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_logits_of_legal_actions_are_those_of_all_actions(
+    precision: str, actor: tuple[int, ...], shortcut: bool
+) -> None:
+    net = PolicyValueNet(
+        scales(),
+        settings(precision=precision, actor=actor),
+        shortcut=torch.arange(5, 15) if shortcut else None,
+        seed=4,
+    )
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight += 0.1 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(2))
+    legal = torch.tensor([[0, 7, 164, 255], [3, 255, 255, 255]], dtype=torch.uint8).repeat(10, 1)
+    counts = torch.tensor([3, 1], dtype=torch.int16).repeat(10)
+    with torch.inference_mode():
+        found, values = net(observations(), legal=(legal, counts))
+        wanted, same_values = net(observations())
+    assert torch.equal(values, same_values)
+    for row, count in enumerate(counts):
+        places = legal[row, :count].long()
+        torch.testing.assert_close(found[row, places], wanted[row, places], rtol=1e-5, atol=1e-5)

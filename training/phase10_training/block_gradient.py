@@ -18,6 +18,7 @@ import numpy.typing as npt
 import torch
 
 from phase10_agents.neural.discard_head import FoldedHead
+from phase10_agents.neural.listed_head import add_listed_gradient, listed_logits
 from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet
 from phase10_agents.neural.sparse_input import EntryLists
 from phase10_env.actions import DISCARD
@@ -25,14 +26,19 @@ from phase10_training.fused_loss import STATISTICS, LossBatch, LossSettings, Los
 
 __all__ = ["BlockGradient"]
 
-_BLOCK = 512  # rows: a layer of 256 float32 then takes 512 KB, and two of them stay in a second-level cache
+_BLOCK = 1024  # rows: fewer cost time by their number, more leave the second-level cache
 _LANES = 16  # a product is quickest where its width is a multiple of the float32 numbers in a register
+
+_Lists = tuple[torch.Tensor, torch.Tensor]
+"""Legal actions uint8[r, L] and how many of them count, int16[r]."""
 
 _Layers = tuple[tuple[torch.Tensor, torch.Tensor], ...]
 
 
 class _Trunk:
     """Run the layers behind the first one, forward and backward, for one block at a time.
+
+    With lists of actions the head computes their outputs alone; the others are zero.
 
     Args:
         layers: (weight [out, in], bias [out]) in order, the head last.
@@ -58,33 +64,45 @@ class _Trunk:
         for sums in (*self.weight_sums, *self.bias_sums):
             sums.zero_()
 
-    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+    def forward(self, hidden: torch.Tensor, lists: _Lists | None = None) -> torch.Tensor:
         """Return the head's outputs [r, padded width] for the first layer's [r, H], which are rectified already."""
         rows = len(hidden)
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             out = self.outputs[i][:rows]
-            torch.addmm(bias, hidden, weight.t(), out=out)
             if i < len(self.weights) - 1:
-                out.clamp_(min=0.0)
+                torch.addmm(bias, hidden, weight.t(), out=out).clamp_(min=0.0)
+            elif lists is None:
+                torch.addmm(bias, hidden, weight.t(), out=out)
+            else:
+                listed_logits(hidden.contiguous(), weight, bias, *lists, out.zero_())
             hidden = out
         return hidden
 
-    def backward(self, hidden: torch.Tensor, slope: torch.Tensor, result: torch.Tensor) -> None:
+    def backward(
+        self, hidden: torch.Tensor, slope: torch.Tensor, result: torch.Tensor, lists: _Lists | None = None
+    ) -> None:
         """Add up the layers' gradients and write the one for the first layer's outputs to `result` [r, H].
 
         Args:
             hidden: what `forward` was given.
             slope: gradient for the head's outputs [r, padded width].
             result: where the gradient for `hidden` goes, not yet through its rectifier.
+            lists: what `forward` was given.
         """
         rows = len(hidden)
         ones = torch.ones(rows)
         for i in reversed(range(len(self.weights))):
             before = self.outputs[i - 1][:rows] if i else hidden
-            self.weight_sums[i].addmm_(slope.t(), before)
-            self.bias_sums[i].addmv_(slope.t(), ones)
             into = self.slopes[i - 1][:rows] if i else result
-            torch.mm(slope, self.weights[i], out=into)
+            sums = self.weight_sums[i], self.bias_sums[i]
+            if lists is None or i < len(self.weights) - 1:
+                sums[0].addmm_(slope.t(), before)
+                sums[1].addmv_(slope.t(), ones)
+                torch.mm(slope, self.weights[i], out=into)
+            else:
+                written = into if into.is_contiguous() else torch.empty(into.shape)
+                add_listed_gradient(slope, before.contiguous(), self.weights[i], *lists, *sums, written)
+                into.copy_(written)
             if i:
                 _through_rectifier(into, before)
             slope = into
@@ -193,7 +211,8 @@ class BlockGradient:
             hidden[:, at:].addmm_(state, folded.privileged)
         hidden.clamp_(min=0.0)
 
-        logits = self._actor.forward(hidden[:, :at])
+        lists = batch.legal_actions, batch.legal_counts
+        logits = self._actor.forward(hidden[:, :at], lists)
         entries = None
         if folded.shortcut is not None:
             entries = observations.index_select(1, self.net.shortcut_columns).float()
@@ -207,11 +226,8 @@ class BlockGradient:
         values = self._critic.forward(hidden[:, at:])[:, 0].contiguous()
         statistics, logit_slope, value_slope = loss_gradient(logits, values, batch, settings, sizes)
 
-        for trunk, found, part in (
-            (self._actor, logit_slope, slice(0, at)),
-            (self._critic, self._padded(value_slope), slice(at, None)),
-        ):
-            trunk.backward(hidden[:, part], found, slope[:, part])
+        self._actor.backward(hidden[:, :at], logit_slope, slope[:, :at], lists)
+        self._critic.backward(hidden[:, at:], self._padded(value_slope), slope[:, at:])
         if entries is not None:
             direct[0].addmm_(entries.t(), logit_slope[:, : direct[0].shape[1]])
         if judged is not None:

@@ -168,7 +168,12 @@ def act(
     """
     with torch.inference_mode():
         hidden = None if privileged is None else torch.from_numpy(privileged).to(net.device)
-        logits, values = net(torch.from_numpy(observations).to(net.device), hidden, folded=folded)
+        logits, values = net(
+            torch.from_numpy(observations).to(net.device),
+            hidden,
+            folded=folded,
+            legal=(torch.from_numpy(legal_actions), torch.from_numpy(legal_counts)),
+        )
     choices = choose_actions(
         logits.cpu().numpy(), legal_actions, legal_counts, keys, counters, temperature=temperature
     )

@@ -19,6 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from phase10_agents.neural.discard_head import DiscardHead, DiscardViews, FoldedHead, discard_views
+from phase10_agents.neural.listed_head import listed_logits
 from phase10_agents.neural.sparse_input import pack_pairs, sparse_linear
 from phase10_env.actions import DISCARD
 from phase10_env.names import hint
@@ -412,6 +413,7 @@ class PolicyValueNet(nn.Module):
         privileged: torch.Tensor | None = None,
         *,
         folded: FoldedWeights | None = None,
+        legal: tuple[torch.Tensor, torch.Tensor] | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits float32[n, A] and values float32[n].
 
@@ -419,6 +421,8 @@ class PolicyValueNet(nn.Module):
             observations: uint8[n, D].
             privileged: uint8[n, Q], exactly when the network has a `privileged_scale`.
             folded: `fold()` of the present weights, to save folding them again.
+            legal: legal actions uint8[n, L] and how many of them count, int16[n]: of other actions no logit is asked
+                for, which saves time in float32 on a CPU. Without gradients only.
 
         Raises:
             NetworkError: widths that do not fit.
@@ -433,14 +437,22 @@ class PolicyValueNet(nn.Module):
         actor, critic = torch.split(hidden, [self.settings.actor[0], self.settings.critic[0]], dim=1)
         if privileged is not None and weights.privileged is not None:
             critic = torch.addmm(critic, privileged.to(dtype), weights.privileged)
-        logits = _through(functional.relu(actor), weights.actor)
+        actor = _through_hidden(functional.relu(actor), weights.actor)
+        if legal is not None and self.device.type == "cpu" and dtype == torch.float32:
+            weight, bias = weights.actor[-1]
+            logits = torch.zeros(len(actor), len(weight))
+            listed_logits(actor.contiguous(), weight.contiguous(), bias, *legal, logits)
+        else:
+            logits = functional.linear(actor, *weights.actor[-1])
         if weights.shortcut is not None:
             entries = observations.index_select(1, self.shortcut_columns).to(dtype)
             logits = torch.addmm(logits, entries, weights.shortcut)
         if self.discards is not None and weights.discards is not None:
             rows, kinds, scores = self.discards(observations, weights.discards)
             logits = logits.float().index_put((rows, DISCARD + kinds), scores, accumulate=True)
-        values = _through(functional.relu(critic), weights.critic)
+        values = functional.linear(
+            _through_hidden(functional.relu(critic), weights.critic), *weights.critic[-1]
+        )
         return logits.float(), values.float().squeeze(1)
 
     def _check(self, observations: torch.Tensor, privileged: torch.Tensor | None) -> None:
@@ -453,10 +465,13 @@ class PolicyValueNet(nn.Module):
             )
 
 
-def _through(hidden: torch.Tensor, layers: tuple[tuple[torch.Tensor, torch.Tensor], ...]) -> torch.Tensor:
+def _through_hidden(
+    hidden: torch.Tensor, layers: tuple[tuple[torch.Tensor, torch.Tensor], ...]
+) -> torch.Tensor:
+    """Return what reaches the head, the last of the layers."""
     for weight, bias in layers[:-1]:
         hidden = functional.relu(functional.linear(hidden, weight, bias))
-    return functional.linear(hidden, *layers[-1])
+    return hidden
 
 
 def masked_log_softmax(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:

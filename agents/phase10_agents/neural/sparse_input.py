@@ -10,48 +10,39 @@ number is the upper half of a float32: a shift or a mask unpacks it on any CPU, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import torch
+
+from phase10_env.rules.kernel import vector_kernel, wide_registers
 
 __all__ = ["EntryLists", "pack_pairs", "sparse_linear"]
 
 _Float = npt.NDArray[np.float32]
 _Words = npt.NDArray[np.uint32]
 _Starts = npt.NDArray[np.int64]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
 _BLOCK = 4  # entries handled together; lists are padded to a multiple with entries of value zero
 _SIXTEEN = np.uint32(16)
 _UPPER = np.uint32(0xFFFF0000)
-_ONE = np.uint32(1)
+_ZERO, _ONE = np.uint32(0), np.uint32(1)
 _HALF_MINUS_ONE = np.uint32(0x7FFF)
 
 
-def _vector_kernel(function: _Function) -> _Function:
-    """Compile like the rules' kernels, and let sums be reordered: without that they do not vectorise."""
-    options = {"contract", "reassoc", "nsz"}
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=options)(function)
-    return cast(_Function, compiled)
-
-
-@_vector_kernel
+@vector_kernel
 def _low(word: Any) -> Any:
     """Return the bf16 number in the low half of a word, as float32."""
     return np.uint32(word << _SIXTEEN).view(np.float32)
 
 
-@_vector_kernel
+@vector_kernel
 def _high(word: Any) -> Any:
     """Return the bf16 number in the high half of a word, as float32."""
     return np.uint32(word & _UPPER).view(np.float32)
 
 
-@_vector_kernel
+@vector_kernel
 def _pack(matrix: npt.NDArray[np.uint16], packed: _Words) -> None:
     """Pack column j of bf16 numbers with column j + H/2."""
     half = packed.shape[1]
@@ -60,7 +51,7 @@ def _pack(matrix: npt.NDArray[np.uint16], packed: _Words) -> None:
             packed[i, j] = np.uint32(matrix[i, j]) | (np.uint32(matrix[i, half + j]) << _SIXTEEN)
 
 
-@_vector_kernel
+@vector_kernel
 def _list_entries(
     x: npt.NDArray[np.uint8],
     read: npt.NDArray[np.uint16],
@@ -69,23 +60,24 @@ def _list_entries(
     entries: npt.NDArray[np.uint8],
 ) -> None:
     """List the non-zero entries of every row, of the columns `read`: row i's at starts[i] … starts[i + 1]."""
-    k = 0
+    k = _ZERO  # unsigned: a place from the end, as -1 is, need not be thought of at every entry
     for i in range(x.shape[0]):
+        row = x[i]
         starts[i] = k
         for d in read:
             # Written always, kept if not zero: a branch here would be mispredicted all the time.
             columns[k] = d
-            k += int(x[i, d] != 0)
-        for m in range(starts[i], k):
-            entries[m] = x[i, columns[m]]
+            k = np.uint32(k + np.uint32(row[d] != 0))
+        for m in range(starts[i], np.int64(k)):
+            entries[m] = row[columns[m]]
         while k % _BLOCK:
             columns[k] = 0
             entries[k] = 0
-            k += 1
+            k = np.uint32(k + _ONE)
     starts[x.shape[0]] = k
 
 
-@_vector_kernel
+@vector_kernel
 def _turn(
     starts: _Starts,
     columns: npt.NDArray[np.uint16],
@@ -97,7 +89,7 @@ def _turn(
 ) -> None:
     """List the same entries by column (a counting sort); `position[D]` is scratch."""
     position[:] = 0
-    for k in range(starts[-1]):
+    for k in range(starts[starts.shape[0] - 1]):
         position[columns[k]] += int(entries[k] != 0)
     total = 0
     for d in range(position.shape[0]):
@@ -117,11 +109,12 @@ def _turn(
                 position[d] += 1
 
 
-@_vector_kernel
+@vector_kernel
 def _add_rows(
     start: int, stop: int, picks: Any, entries: npt.NDArray[np.uint8], table: _Float, total: _Float
 ) -> None:
     """Add to total[H] the rows of `table` that list entries start … stop pick, times their entries."""
+    wide_registers()
     for k in range(start, stop, _BLOCK):
         a, b, c, d = table[picks[k]], table[picks[k + 1]], table[picks[k + 2]], table[picks[k + 3]]
         x, y = np.float32(entries[k]), np.float32(entries[k + 1])
@@ -130,11 +123,12 @@ def _add_rows(
             total[j] += x * a[j] + y * b[j] + z * c[j] + w * d[j]
 
 
-@_vector_kernel
+@vector_kernel
 def _add_packed_rows(
     start: int, stop: int, picks: Any, entries: npt.NDArray[np.uint8], table: _Words, total: _Float
 ) -> None:
     """Do `_add_rows` with a table of packed bf16 pairs, adding in float32."""
+    wide_registers()
     half = table.shape[1]
     lower, upper = total[:half], total[half:]
     for k in range(start, stop, _BLOCK):
@@ -146,25 +140,27 @@ def _add_packed_rows(
             upper[j] += x * _high(a[j]) + y * _high(b[j]) + z * _high(c[j]) + w * _high(d[j])
 
 
-@_vector_kernel
+@vector_kernel
 def _sum_rows(
     starts: _Starts, picks: Any, entries: npt.NDArray[np.uint8], table: _Float, out: _Float
 ) -> None:
     """Add to each row of out[m, H] what its list picks from a float32 table."""
+    wide_registers()
     for i in range(out.shape[0]):
         _add_rows(starts[i], starts[i + 1], picks, entries, table, out[i])
 
 
-@_vector_kernel
+@vector_kernel
 def _sum_packed_rows(
     starts: _Starts, picks: Any, entries: npt.NDArray[np.uint8], table: _Words, out: _Float
 ) -> None:
     """Add to each row of out[m, H] what its list picks from a packed table."""
+    wide_registers()
     for i in range(out.shape[0]):
         _add_packed_rows(starts[i], starts[i + 1], picks, entries, table, out[i])
 
 
-@_vector_kernel
+@vector_kernel
 def _sum_and_round(
     starts: _Starts,
     picks: Any,
@@ -175,6 +171,7 @@ def _sum_and_round(
     out: npt.NDArray[np.uint16],
 ) -> None:
     """Write bias + picked rows as bf16, rounded to even; total[H] is scratch that stays in the cache."""
+    wide_registers()
     for i in range(out.shape[0]):
         for j in range(bias.shape[0]):
             total[j] = bias[j]
