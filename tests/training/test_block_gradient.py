@@ -10,6 +10,7 @@ import torch
 
 from phase10_agents.neural.discard_head import DiscardViews
 from phase10_agents.neural.networks import NetworkSettings, PolicyValueNet
+from phase10_training import block_gradient
 from phase10_training.block_gradient import BlockGradient
 from phase10_training.fused_loss import LossBatch, LossSettings, LossSizes, policy_value_loss
 from phase10_training.learner_bench import LearnerBenchSettings, SyntheticDecisions
@@ -64,8 +65,15 @@ def decisions(n: int) -> tuple[torch.Tensor, torch.Tensor, LossBatch]:
 @pytest.mark.parametrize(("actor", "critic"), [((48, 40, 24), (32,)), ((30,), (18, 17))])
 @pytest.mark.parametrize("n", [1, 512, 1100])
 def test_it_equals_autograd(
-    actor: tuple[int, ...], critic: tuple[int, ...], oracle: bool, shortcut: bool, head: bool, n: int
+    actor: tuple[int, ...],
+    critic: tuple[int, ...],
+    oracle: bool,
+    shortcut: bool,
+    head: bool,
+    n: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(block_gradient, "_NUMBERS", 512 * (actor[0] + critic[0]))  # blocks of 512
     net = network(actor, critic, oracle, shortcut, head)
     observations, hidden, batch = decisions(n)
     privileged = hidden if oracle else None

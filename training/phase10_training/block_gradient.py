@@ -26,7 +26,9 @@ from phase10_training.fused_loss import STATISTICS, LossBatch, LossSettings, Los
 
 __all__ = ["BlockGradient"]
 
-_BLOCK = 1024  # rows: fewer cost time by their number, more leave the second-level cache
+_NUMBERS = (
+    3 * 2**17
+)  # a block's first-layer outputs: 1.5 MB stay in a second-level cache, more blocks cost time
 _LANES = 16  # a product is quickest where its width is a multiple of the float32 numbers in a register
 
 _Lists = tuple[torch.Tensor, torch.Tensor]
@@ -42,14 +44,15 @@ class _Trunk:
 
     Args:
         layers: (weight [out, in], bias [out]) in order, the head last.
+        rows: most decisions of a block.
     """
 
-    def __init__(self, layers: _Layers) -> None:
+    def __init__(self, layers: _Layers, rows: int) -> None:
         self.shapes = [tuple(weight.shape) for weight, _ in layers]
         padded = [-(-width // _LANES) * _LANES for width, _ in self.shapes]
         inputs = [layers[0][0].shape[1], *padded]
-        self.outputs = [torch.zeros(_BLOCK, width) for width in padded]
-        self.slopes = [torch.zeros(_BLOCK, width) for width in padded]
+        self.outputs = [torch.zeros(rows, width) for width in padded]
+        self.slopes = [torch.zeros(rows, width) for width in padded]
         # Rows behind the width stay zero, and so does what they add.
         self.weights = [torch.zeros(out, into) for out, into in zip(padded, inputs, strict=False)]
         self.biases = [torch.zeros(out) for out in padded]
@@ -131,10 +134,11 @@ class BlockGradient:
         self.net = net
         with torch.no_grad():
             folded = net.fold()
-        self._actor, self._critic = _Trunk(folded.actor), _Trunk(folded.critic)
         self._lists = EntryLists()
         width = folded.input.shape[1]
-        self._hidden, self._slope = torch.zeros(_BLOCK, width), torch.zeros(_BLOCK, width)
+        self._rows = max(1, _NUMBERS // width)
+        self._actor, self._critic = _Trunk(folded.actor, self._rows), _Trunk(folded.critic, self._rows)
+        self._hidden, self._slope = torch.zeros(self._rows, width), torch.zeros(self._rows, width)
         self._input_sum = torch.zeros_like(folded.input)
         self._bias_sum = torch.zeros(width)
 
@@ -175,8 +179,8 @@ class BlockGradient:
         extra = [] if folded.privileged is None else [torch.zeros_like(folded.privileged)]
         direct = [] if folded.shortcut is None else [torch.zeros_like(folded.shortcut)]
         statistics = np.zeros(len(STATISTICS))
-        for start in range(0, len(observations), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for start in range(0, len(observations), self._rows):
+            rows = slice(start, start + self._rows)
             state = None if privileged is None else privileged[rows].float()
             statistics += self._block(
                 observations[rows], state, batch.rows(rows), settings, sizes, folded, extra, direct, judge

@@ -304,7 +304,12 @@ class Learner:
                 privileged = None if privileged is None else privileged.to(device)
             if schedule.loss.anchor and self.anchor is not None:
                 with torch.inference_mode():
-                    magnet, _ = self.anchor(observations, privileged, folded=self._folded_anchor)
+                    magnet, _ = self.anchor(
+                        observations,
+                        privileged,
+                        folded=self._folded_anchor,
+                        legal=(batch.legal_actions, batch.legal_counts),
+                    )
                 batch = dataclasses.replace(batch, anchor_logits=magnet)
             if self._block_gradients:
                 return self._block_gradients[number](observations, privileged, batch, schedule.loss, sizes)
