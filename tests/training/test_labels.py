@@ -25,8 +25,15 @@ from phase10_training.cli import main
 from phase10_training.discards import DiscardLesson, discard_labels, teach_discards, with_discard_head
 from phase10_training.distill import Lesson, distill, gain_of_policy
 from phase10_training.errors import UsageError
+from phase10_training.grown_lessons import (
+    LayDownLesson,
+    PlaceLesson,
+    SkipLesson,
+    grown,
+    question_labels,
+    teach_question,
+)
 from phase10_training.labels import Labels, LabelSettings, load_labels, make_labels, make_shard, shard_files
-from phase10_training.lay_downs import LayDownLesson, grown, holding_labels, teach_lay_downs
 
 SMALL = LabelSettings(shard=64, samples=2)
 
@@ -91,7 +98,8 @@ def test_labels_of_other_settings_are_refused(tmp_path: Path) -> None:
     ("settings", "sentence"),
     [
         ({"agent": "champion"}, "compiled heuristic .* found 'champion'"),
-        ({"samples": 0}, "samples must be at least 1, found 0"),
+        ({"samples": -1}, "samples must be at least 0, found -1"),
+        ({"place_share": 1.5}, "place_share must be from 0 to 1, found 1.5"),
         ({"share": 0.0}, "share must be above 0"),
     ],
 )
@@ -108,6 +116,16 @@ def test_decisions_to_lay_down_may_be_labelled_more_often() -> None:
         return float(lay.any(axis=1).mean())
 
     assert laying(1.0) > 5 * laying(0.05)
+
+
+def test_decisions_with_a_skip_may_be_labelled_more_often() -> None:
+    def skipping(skip_share: float) -> float:
+        settings = LabelSettings(shard=512, samples=1, share=0.05, lay_share=0.0, skip_share=skip_share)
+        labels = make_shard(settings, 0)
+        assert not labels.places(slice(table.LAY, table.BUILD)).any()
+        return float(labels.places(slice(table.SKIP, 165)).any(axis=1).mean())
+
+    assert skipping(1.0) > 5 * skipping(0.05)
 
 
 # ---- lessons -----------------------------------------------------------------------------------------------
@@ -231,7 +249,7 @@ def test_a_policy_learns_when_to_hold_its_phase_back_and_nothing_else_changes() 
     net = sure_net()
     wide = grown(net, 8)
     lesson = LayDownLesson(units=8, epochs=8, minibatch=64, learning_rate=1e-2, weight_decay=0.0)
-    errors = [m["distill/lay_down_error"] for m in teach_lay_downs(wide, laying_labels(rng, 4000), lesson)]
+    errors = [m["distill/regression_error"] for m in teach_question(wide, laying_labels(rng, 4000), lesson)]
     assert errors[-1] < 0.04
     held_back = laying_labels(rng, 1000)
     gain, _, same = gain_of_policy(wide, held_back)
@@ -245,7 +263,7 @@ def test_a_policy_learns_when_to_hold_its_phase_back_and_nothing_else_changes() 
     torch.testing.assert_close(after[:, kept], before[:, kept], atol=1e-4, rtol=1e-5)
     torch.testing.assert_close(others, values)
     with pytest.raises(NetworkError, match="grown"):
-        next(teach_lay_downs(net, held_back, LayDownLesson(units=64)))
+        next(teach_question(net, held_back, LayDownLesson(units=64)))
 
 
 def test_only_decisions_with_a_lay_down_and_something_else_teach_it() -> None:
@@ -253,7 +271,70 @@ def test_only_decisions_with_a_lay_down_and_something_else_teach_it() -> None:
     labels.legal_counts[0] = 1  # nothing but the lay-down
     labels.legal_actions[1, :2] = (115, 116)  # no lay-down
     labels.legal_counts[2] = 2  # lays down at once or card by card
-    assert len(holding_labels(labels)) == 1
+    assert len(question_labels(labels, LayDownLesson())) == 1
+
+
+def skipping_labels(rng: np.random.Generator, count: int) -> Labels:
+    """Two discards and a Skip on either of two; on whom, and whether, stands in the first entries; with noise."""
+    labels = lesson_labels(rng, count)
+    labels.observations[:, 1] = rng.integers(0, 2, count)
+    labels.legal_actions[:, :4] = (120, 130, 160, 161)
+    labels.legal_counts[:] = 4
+    labels.values[:, :4] = rng.normal(0, 0.02, (count, 4))
+    for target in range(2):
+        wise = (labels.observations[:, 0] > 0) & (labels.observations[:, 1] == target)
+        labels.values[:, 2 + target] += np.where(wise, 0.03, -0.03)
+    labels.chosen[:] = 160
+    return labels
+
+
+def test_a_policy_learns_whether_and_on_whom_to_skip_and_nothing_else_changes() -> None:
+    rng = np.random.default_rng(0)
+    net = sure_net()
+    wide = grown(net, 8)
+    lesson = SkipLesson(units=8, epochs=12, minibatch=64, learning_rate=3e-2, weight_decay=0.0)
+    list(teach_question(wide, question_labels(skipping_labels(rng, 4000), lesson), lesson))
+    held_back = skipping_labels(rng, 1000)
+    gain, _, same = gain_of_policy(wide, held_back)
+    assert gain > 0.025  # 0.03 is all there is: 0.06 where the other is to be skipped, 0.03 where nobody is
+    assert 0.15 < same < 0.35
+    x = torch.from_numpy(held_back.observations)
+    torch.testing.assert_close(wide(x)[0][:, :160], net(x)[0][:, :160], atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(wide(x)[1], net(x)[1])
+
+
+def test_a_policy_imitates_where_a_card_goes_and_nothing_else_changes() -> None:
+    rng = np.random.default_rng(0)
+
+    def places(count: int) -> Labels:
+        labels = lesson_labels(rng, count)
+        labels.legal_actions[:, :3] = (87, 90, 101)
+        labels.legal_counts[:] = 3
+        labels.chosen[:] = np.where(labels.observations[:, 0] > 0, 101, 90)
+        return labels
+
+    net = sure_net()
+    wide = grown(net, 8)
+    lesson = PlaceLesson(units=8, epochs=8, minibatch=64, learning_rate=3e-2)
+    losses = [m["distill/imitation_loss"] for m in teach_question(wide, places(2000), lesson)]
+    assert losses[-1] < 0.05 < losses[0]
+    held_back = places(300)
+    assert gain_of_policy(wide, held_back)[2] == 1.0
+    x = torch.from_numpy(held_back.observations)
+    kept = [action for action in range(165) if not 87 <= action < 111]
+    torch.testing.assert_close(wide(x)[0][:, kept], net(x)[0][:, kept], atol=1e-4, rtol=1e-5)
+
+
+def test_a_question_is_taught_from_decisions_that_ask_it() -> None:
+    labels = skipping_labels(np.random.default_rng(0), 4)
+    labels.legal_actions[0, 2:4] = (131, 132)  # no Skip
+    labels.legal_actions[1, :2] = (160, 161)  # nothing but Skips
+    labels.legal_counts[1] = 2
+    labels.legal_actions[2, :4] = (87, 88, 95, 96)  # where a card goes
+    assert len(question_labels(labels, SkipLesson())) == 1
+    assert len(question_labels(labels, PlaceLesson())) == 1
+    labels.legal_counts[2] = 1  # one place is no question
+    assert len(question_labels(labels, PlaceLesson())) == 0
 
 
 def test_label_and_distill_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -347,6 +428,21 @@ def test_the_same_seed_teaches_the_same_discards() -> None:
     assert all(torch.equal(taught[0][name], taught[1][name]) for name in taught[0])
 
 
+def test_imitation_holds_a_lesson_to_the_heuristic_where_labels_say_little() -> None:
+    layout = observation_layout(2, "candidates")
+    same = []
+    for imitation in (0.0, 3.0):
+        net = with_discard_head(sure_net(), layout, 16, kept=0.0)
+        labels = discarding_labels(np.random.default_rng(0), 3000)
+        lesson = DiscardLesson(
+            units=16, epochs=3, minibatch=64, learning_rate=5e-3, weight_decay=0.0, imitation=imitation
+        )
+        *_, last = teach_discards(net, labels, lesson)
+        assert last["distill/imitation_loss"] > 0
+        same.append(gain_of_policy(net, discarding_labels(np.random.default_rng(1), 1000))[2])
+    assert same[1] > same[0] + 0.1
+
+
 def test_both_lessons_follow_one_another_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -367,6 +463,10 @@ def test_both_lessons_follow_one_another_on_the_command_line(
     wrong = {
         ("--start-from", out, "--discards", "8"): "teach --discards first",
         ("--kept", "0.5"): "--kept goes with --discards",
+        ("--imitation", "0.5", "--skips", "8"): "--imitation goes with --discards",
+        ("--skips", "8", "--places", "8"): "teach --skips, then --places",
+        ("--places", "7"): "places must be an even number of units",
+        ("--discards", "8", "--imitation", "-1"): "imitation must be at least 0",
     }
     for words, sentence in wrong.items():
         assert main(["distill", *folders, "--out", str(tmp_path / "third"), *words]) == 2
@@ -374,6 +474,22 @@ def test_both_lessons_follow_one_another_on_the_command_line(
     assert main(["distill", folders[0], folders[0], "--out", str(tmp_path / "third")]) == 2
     assert "the same rounds" in capsys.readouterr().err
     assert not (tmp_path / "third").exists()
+
+
+def test_labels_without_playouts_teach_places_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "labels", tmp_path / "run"
+    make_labels(LabelSettings(shard=400, samples=0, share=0.1, lay_share=0.0, skip_share=0.0), folder, 2)
+    labels = load_labels(shard_files(folder)[1])
+    assert not labels.values.any()
+    assert labels.places(slice(table.ONTO, DISCARD)).any()
+    command = ["distill", str(folder), "--out", str(out), "--epochs", "2"]
+    assert main([*command, "--skips", "8"]) == 2
+    assert "teach --places alone" in capsys.readouterr().err
+    assert main([*command, "--places", "8"]) == 0
+    assert "as the heuristic does" in capsys.readouterr().out
+    assert load_checkpoint_agent(str(out)).net.settings.actor == (392, 264)
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "manifest"])

@@ -8,9 +8,11 @@ their means over the decision's discards,
     UNIT * s_k  ~  Q(k)
 
 so that the policy throws what is expected to cost it least. The best card in hand has the score 0, so discards stand
-to other actions about as they did; when to lay down is a lesson for afterwards (`lay_downs.py`). Most differences
+to other actions about as they did; when to lay down is a lesson for afterwards (`grown_lessons.py`). Most differences
 between two discards are far smaller than a label's noise: the head is kept from learning that noise by dropout
-(Srivastava et al. 2014) and weight decay, and by being one function for all cards.
+(Srivastava et al. 2014) and weight decay, and by being one function for all cards. Where that is not enough, as with
+three opponents, of whom a discard helps one, it also imitates the heuristic, by a cross-entropy of some weight, and
+leaves the heuristic's discard only where the labels speak clearly for it.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from phase10_env.actions import DISCARD
 from phase10_env.observation import Layout
 from phase10_env.rules.cards import WILD
 from phase10_training.errors import UsageError
+from phase10_training.grown_lessons import ERROR, UNIT
 from phase10_training.labels import Labels
-from phase10_training.lay_downs import ERROR, UNIT
 
 __all__ = ["DiscardLesson", "discard_labels", "teach_discards", "with_discard_head"]
 
@@ -50,6 +52,8 @@ class DiscardLesson:
         weight_decay: of the head's weights (Loshchilov and Hutter 2019).
         dropout: share of the head's first layer that is left out in each step.
         kept: share of the policy's own logits of discards that stays, if they came from no head.
+        imitation: weight of the cross-entropy towards the heuristic's discard, beside the squared error in units of
+            ERROR.
     """
 
     units: int = 128
@@ -59,6 +63,7 @@ class DiscardLesson:
     weight_decay: float = 0.3
     dropout: float = 0.3
     kept: float = 0.25
+    imitation: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be taught."""
@@ -71,6 +76,8 @@ class DiscardLesson:
             raise UsageError(f"dropout must be from 0 to 1, and below 1, found {self.dropout}.")
         if not 0 <= self.kept <= 1:
             raise UsageError(f"kept must be from 0 to 1, found {self.kept}.")
+        if not 0 <= self.imitation < math.inf:
+            raise UsageError(f"imitation must be at least 0 and finite, found {self.imitation}.")
 
 
 def with_discard_head(
@@ -144,37 +151,42 @@ def teach_discards(
     for epoch in range(lesson.epochs):
         order = np.random.default_rng([seed, epoch]).permutation(len(labels))
         torch.manual_seed(seed + epoch)
-        sum_of_errors = 0.0
+        sums = np.zeros(2)
         for step, rows in enumerate(np.array_split(order, steps)):
             rate = lesson.learning_rate * (1.0 - (epoch * steps + step) / (lesson.epochs * steps))
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            error = _error(net, labels.rows(rows), lesson.dropout)
+            error, distance = _losses(net, labels.rows(rows), lesson.dropout)
+            loss = error + lesson.imitation * distance
             optimizer.zero_grad(set_to_none=True)
-            error.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
             optimizer.step()
-            sum_of_errors += float(error.detach())
+            sums += float(error.detach()), float(distance.detach())
         yield {
-            "distill/discard_error": ERROR * float(np.sqrt(sum_of_errors / steps)),
+            "distill/discard_error": ERROR * float(np.sqrt(sums[0] / steps)),
+            "distill/imitation_loss": float(sums[1] / steps),
             "train/learning_rate": rate,
         }
 
 
-def _error(net: PolicyValueNet, labels: Labels, dropout: float) -> torch.Tensor:
-    """Return the mean squared error of the differences between discards."""
+def _losses(net: PolicyValueNet, labels: Labels, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the mean squared error of the differences between discards, and the cross-entropy of the heuristic's."""
     assert net.discards is not None
     observations = torch.from_numpy(labels.observations)
     folded = net.discards.fold(torch.float32, net.is_sparse)
     rows, kinds, scores = net.discards(observations, folded, dropout)
-    table = torch.zeros(len(labels), WILD).index_put((rows, kinds), UNIT / ERROR * scores)
+    table = torch.zeros(len(labels), WILD).index_put((rows, kinds), scores)
     valid = torch.from_numpy(labels.places(_DISCARDS))
     places = torch.from_numpy(labels.legal_actions.astype(np.int64)) - DISCARD
     listed = table.gather(1, places.clamp(0, WILD - 1))
-    target = torch.from_numpy(labels.values) / ERROR
     count = valid.sum(dim=1, keepdim=True)
 
     def centred(values: torch.Tensor) -> torch.Tensor:
         return (values - (values * valid).sum(dim=1, keepdim=True) / count) * valid
 
-    return (centred(listed) - centred(target)).square().sum() / count.sum()
+    difference = centred(UNIT * listed) - centred(torch.from_numpy(labels.values))
+    chosen = torch.from_numpy(labels.legal_actions == labels.chosen[:, None]) & valid
+    log_probs = torch.log_softmax(listed.masked_fill(~valid, -torch.inf), dim=1)
+    imitation = -log_probs[chosen].sum() / chosen.sum().clamp(min=1)
+    return (difference / ERROR).square().sum() / count.sum(), imitation

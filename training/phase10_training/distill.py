@@ -21,6 +21,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,8 +41,16 @@ from phase10_training.config import config_to_dict, load_config
 from phase10_training.discards import DiscardLesson, discard_labels, teach_discards, with_discard_head
 from phase10_training.errors import UsageError, check_range
 from phase10_training.files import check_folder, check_own
+from phase10_training.grown_lessons import (
+    GrownLesson,
+    LayDownLesson,
+    PlaceLesson,
+    SkipLesson,
+    grown,
+    question_labels,
+    teach_question,
+)
 from phase10_training.labels import Labels, load_labels, shard_files
-from phase10_training.lay_downs import LayDownLesson, grown, holding_labels, teach_lay_downs
 from phase10_training.metrics import METRICS_FILE, MetricsLogger
 from phase10_training.ppo import make_network
 from phase10_training.progress import TrainingProgress
@@ -202,8 +211,8 @@ def _improvement(
     return gain, distance
 
 
-AnyLesson = Lesson | LayDownLesson | DiscardLesson
-_NAMES = {Lesson: "all", LayDownLesson: "lay-downs", DiscardLesson: "discards"}
+AnyLesson = Lesson | GrownLesson | DiscardLesson
+_QUESTIONS: tuple[type[GrownLesson], ...] = (LayDownLesson, SkipLesson, PlaceLesson)
 
 
 # ---- command -----------------------------------------------------------------------------------------------
@@ -226,18 +235,24 @@ class DistillOptions:
     """Configuration of the fresh network."""
     lay_downs: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
     """Teach only when to lay a phase down, through so many new hidden units a layer; after --discards."""
+    skips: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
+    """Teach only when and on whom to play a Skip, likewise; after --lay-downs."""
+    places: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
+    """Teach only where a hit goes that fits several groups, likewise, by imitation of the heuristic."""
     discards: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
-    """Teach only what to discard, through a new head of so many units for all cards; before --lay-downs."""
+    """Teach only what to discard, through a new head of so many units for all cards; before all others."""
     kept: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
     """For --discards: share of the policy's own preferences that stays, 0.25 if not given; nothing of a former head."""
+    imitation: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
+    """For --discards: weight of imitating the heuristic's discard, 0 if not given; 0.1 helps at four players."""
     epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Passes over the labels; 1 if not given, 5 for --lay-downs, 4 for --discards."""
+    """Passes over the labels; 1 if not given, 4 for --discards, 5 for --lay-downs and --skips, 8 for --places."""
     temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
     """Of the policy while it learns."""
     tether: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.tether
     """Pull towards the policy at the start, in win equity."""
     learning_rate: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
-    """Of the first step; 0.0002 if not given, 0.001 for --lay-downs, 0.0005 for --discards."""
+    """Of the first step; 0.0002 if not given, 0.0005 for --discards, 0.001 for single questions."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the order of the labels."""
     json: JsonOption = field(default_factory=JsonOption)
@@ -248,15 +263,15 @@ def distill_command(options: DistillOptions) -> None:
     lesson = _lesson(options)
     check_own("--out", options.out, METRICS_FILE)
     check_folder("--out", options.out)
-    manifest, files, held_files = _material(options.labels)
+    manifest, files, held_files = _material(options.labels, imitates=isinstance(lesson, PlaceLesson))
     if (options.out / METRICS_FILE).exists() and (options.out / "checkpoints").exists():
         raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
     settings, net, decisions = _pupil(options, manifest)
     start_net = net
     torch.set_num_threads(settings.torch_threads)
     keep: Callable[[Labels], Labels] | None = None
-    if isinstance(lesson, LayDownLesson):
-        keep, net = holding_labels, grown(net, lesson.units, options.seed)
+    if isinstance(lesson, GrownLesson):
+        keep, net = partial(question_labels, lesson=lesson), grown(net, lesson.units, options.seed)
     elif isinstance(lesson, DiscardLesson):
         keep = discard_labels
         net = with_discard_head(net, settings.environment.layout, lesson.units, lesson.kept, options.seed)
@@ -283,7 +298,7 @@ def distill_command(options: DistillOptions) -> None:
             for seen, metrics in _taught(net, labels, held_back, lesson, scale, options.seed):
                 logger.log(seen, metrics)
                 progress.update(seen, {"distill/gain": metrics["distill/gain"]})
-                where = _save(options.out, settings, net, decisions, manifest, metrics, _NAMES[type(lesson)])
+                where = _save(options.out, settings, net, decisions, manifest, metrics, _name(lesson))
         except KeyboardInterrupt:
             raise Interrupted(f"the policy of the last whole epoch is in {options.out}.") from None
     result = {
@@ -295,6 +310,11 @@ def distill_command(options: DistillOptions) -> None:
     result |= {name.removeprefix("distill/"): value for name, value in metrics.items()}
     if options.json.json:
         sys.stdout.write(json.dumps(result, indent=1) + "\n")
+    elif isinstance(lesson, PlaceLesson):
+        sys.stdout.write(
+            f"as the heuristic does, of {len(held_back):,} labels held back: {100 * agreement:.1f} % before, "
+            f"{100 * metrics['distill/same_as_heuristic']:.1f} % after\npolicy: {where}\n"
+        )
     else:
         sys.stdout.write(
             f"gain over the heuristic, in win equity a decision, on {len(held_back):,} labels held back: "
@@ -303,7 +323,7 @@ def distill_command(options: DistillOptions) -> None:
         )
 
 
-def _material(folders: tuple[Path, ...]) -> tuple[dict[str, Any], list[Path], list[Path]]:
+def _material(folders: tuple[Path, ...], imitates: bool) -> tuple[dict[str, Any], list[Path], list[Path]]:
     """Return the manifest of the first folder, the shards to learn from, and those held back of each folder."""
     if not folders:
         raise UsageError("expected folders of labels, found none; make some with 'phase10 label'.")
@@ -321,6 +341,11 @@ def _material(folders: tuple[Path, ...]) -> tuple[dict[str, Any], list[Path], li
                 "back would be learned; label with another --seed."
             )
         seeds[seed] = folder
+        if manifest.get("samples") == 0 and not imitates:
+            raise UsageError(
+                f"{str(folder)!r} holds labels without playouts (samples = 0), which teach --places alone; label with "
+                "--samples 1 or more."
+            )
         for key in ("players", "layout_digest", "ruleset_digest"):
             if manifest[key] != first[key]:
                 raise UsageError(
@@ -342,22 +367,36 @@ def _lesson(options: DistillOptions) -> AnyLesson:
     check_range("--seed", options.seed, 0, 2**63 - 1)
     given = {"epochs": options.epochs, "learning_rate": options.learning_rate}
     own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if options.lay_downs and options.discards:
+    asked = [name for name in ("discards", "lay_downs", "skips", "places") if getattr(options, name)]
+    if len(asked) > 1:
+        first, second = (f"--{name.replace('_', '-')}" for name in asked[:2])
         raise UsageError(
-            "--lay-downs and --discards are two lessons; teach --discards, then --lay-downs from its result."
+            f"{first} and {second} are two lessons; teach {first}, then {second} from its result."
         )
-    if options.lay_downs:
-        return LayDownLesson(options.lay_downs, **own)
-    if options.kept is not None and not options.discards:
-        raise UsageError(f"--kept goes with --discards, found {options.kept} alone; leave it out.")
+    for name in ("kept", "imitation"):
+        if getattr(options, name) is not None:
+            if not options.discards:
+                raise UsageError(
+                    f"--{name} goes with --discards, found {getattr(options, name)} alone; leave it out."
+                )
+            own[name] = getattr(options, name)
     if options.discards:
-        if options.kept is not None:
-            own["kept"] = options.kept
         return DiscardLesson(options.discards, **own)
+    for lesson in _QUESTIONS:
+        units = getattr(options, lesson.question.replace("-", "_"))
+        if units:
+            return lesson(units, **own)
     rate = own.get("learning_rate", Lesson.learning_rate)
     return Lesson(
         temperature=options.temperature, tether=options.tether, final_learning_rate=rate / 10, **own
     )
+
+
+def _name(lesson: AnyLesson) -> str:
+    """Return the name of a lesson, as a checkpoint has it."""
+    if isinstance(lesson, GrownLesson):
+        return lesson.question
+    return "discards" if isinstance(lesson, DiscardLesson) else "all"
 
 
 def _taught(
@@ -372,8 +411,8 @@ def _taught(
     if isinstance(lesson, Lesson):
         yield from distill(net, labels, held_back, lesson, reward_scale, seed)
         return
-    if isinstance(lesson, LayDownLesson):
-        taught = teach_lay_downs(net, labels, lesson, seed)
+    if isinstance(lesson, GrownLesson):
+        taught = teach_question(net, labels, lesson, seed)
     else:
         taught = teach_discards(net, labels, lesson, seed)
     for epoch, metrics in enumerate(taught, start=1):
@@ -393,10 +432,11 @@ def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingS
         net = policy_of(checkpoint)
         decisions = int(checkpoint.manifest["counters"]["decisions"])
         digest = checkpoint.manifest["layout_digest"]
-        if options.discards and checkpoint.manifest.get("distilled", {}).get("lesson") == "lay-downs":
+        before = checkpoint.manifest.get("distilled", {}).get("lesson")
+        if options.discards and before in [lesson.question for lesson in _QUESTIONS]:
             raise UsageError(
-                f"{options.start_from!r} has learned when to lay down, which depends on what it discards; teach "
-                "--discards first, then --lay-downs."
+                f"{options.start_from!r} has learned --{before} beside what it discards; teach --discards first, "
+                f"then --{before}."
             )
     else:
         settings = load_config(TrainingSettings, options.config, [], "train")

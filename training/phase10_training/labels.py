@@ -24,7 +24,7 @@ import tyro
 from phase10_agents.labels import label_rows
 from phase10_agents.policies import POLICIES, POLICY_WEIGHTS, choose_rows, policy_number
 from phase10_agents.scratch import new_scratch
-from phase10_env.actions import BUILD, LAY
+from phase10_env.actions import BUILD, DISCARD, LAY, ONTO, SKIP
 from phase10_env.game_batch import MAX_LEGAL, GameBatch, game_seeds
 from phase10_env.observation import observation_layout
 from phase10_env.rules.ruleset import get_ruleset
@@ -52,10 +52,13 @@ class LabelSettings:
     Attributes:
         players, rules: the table.
         agent: compiled heuristic that plays the rounds and the playouts.
-        samples: orders of the stock that each legal action meets.
+        samples: orders of the stock that each legal action meets; 0: no playouts and no worth, for lessons that
+            imitate, a hundred times as fast.
         share: of the decisions with a choice that are labelled.
         lay_share: the same for decisions in which the seat may lay down its phase: they are few, and whether to
             hold the phase back is worth more than any other question.
+        skip_share: the same for the other decisions in which it may play a Skip.
+        place_share: the same for decisions where a hit goes.
         explore: share of the labelled decisions in which the best label is played instead.
         shard: decisions in one file.
         seed: of all shards.
@@ -68,6 +71,8 @@ class LabelSettings:
     samples: int = 4
     share: float = 0.3
     lay_share: float = 1.0
+    skip_share: float = 0.3
+    place_share: float = 0.3
     explore: float = 0.15
     shard: int = 8192
     seed: int = 1
@@ -79,10 +84,10 @@ class LabelSettings:
             raise UsageError(
                 f"agent must be a compiled heuristic ({', '.join(POLICIES)}), found {self.agent!r}."
             )
-        for name, least in (("samples", 1), ("shard", 16)):
+        for name, least in (("samples", 0), ("shard", 16)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, found {getattr(self, name)}.")
-        for name in ("share", "lay_share", "explore"):
+        for name in ("share", "lay_share", "skip_share", "place_share", "explore"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} must be from 0 to 1, found {getattr(self, name)}.")
         if self.share == 0:
@@ -160,7 +165,9 @@ def make_shard(settings: LabelSettings, number: int) -> Labels:
     made = 0
     while made < settings.shard:
         choose_rows(batch.games, batch.ruleset.record, policy, same, POLICY_WEIGHTS, scratch, chosen)
-        share = np.where(batch.action_masks[:, LAY:BUILD].any(axis=1), settings.lay_share, settings.share)
+        share = np.where(batch.action_masks[:, SKIP:].any(axis=1), settings.skip_share, settings.share)
+        share[batch.action_masks[:, LAY:BUILD].any(axis=1)] = settings.lay_share
+        share[batch.action_masks[:, ONTO:DISCARD].any(axis=1)] = settings.place_share
         eligible = np.flatnonzero((batch.legal_counts > 1) & (rng.random(SHARD_GAMES) < share))
         rows = eligible[: settings.shard - made]
         keys = rng.integers(0, 2**64, len(rows), np.uint64)
@@ -168,7 +175,7 @@ def make_shard(settings: LabelSettings, number: int) -> Labels:
             part = _label(batch, rows, keys, settings)
             parts.append(part)
             made += len(part)
-            played = rng.random(len(rows)) < settings.explore
+            played = rng.random(len(rows)) < (settings.explore if settings.samples else 0.0)
             best = np.where(part.legal, part.values, -np.inf).argmax(axis=1)
             actions = part.legal_actions[np.arange(len(rows)), best]
             chosen[rows[played]] = actions[played]
@@ -347,11 +354,15 @@ class LabelOptions:
     agent: Annotated[str, tyro.conf.arg(metavar="SPEC")] = "aware"
     """Compiled heuristic that plays rounds and playouts."""
     samples: Annotated[int, tyro.conf.arg(metavar="N")] = 4
-    """Orders of the stock that every legal action meets."""
+    """Orders of the stock that every legal action meets; 0: only what the heuristic does, for --places."""
     share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.share
     """Of the decisions with a choice that are labelled."""
     lay_share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.lay_share
     """The same for decisions in which the phase may be laid down."""
+    skip_share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.skip_share
+    """The same for the other decisions in which a Skip may be played."""
+    place_share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.place_share
+    """The same for decisions where a hit goes that fits several groups."""
     workers: Annotated[int, tyro.conf.arg(metavar="N")] = 2
     """Threads."""
     game: GameOptions = field(default_factory=GameOptions)
@@ -367,6 +378,8 @@ def label_command(options: LabelOptions) -> None:
         options.samples,
         options.share,
         options.lay_share,
+        options.skip_share,
+        options.place_share,
         seed=options.game.seed,
     )
     if options.decisions < 1 or options.workers < 1:
