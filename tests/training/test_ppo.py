@@ -148,16 +148,32 @@ def test_the_pool_keeps_the_newest_snapshots() -> None:
 def test_the_anchor_starts_as_the_policy_and_follows_it_slowly() -> None:
     settings = tiny_settings(loss={"anchor": 0.5}, optimizer={"anchor_rate": 0.25, "learning_rate": 1e-2})
     learner = Learner(settings)
-    start = [tensor.clone() for tensor in learner.net.parameters()]
+    start = [tensor.clone() for tensor in learner.net.policy_weights()]
     assert learner.iterate()["train/anchor_kl"] < 0.05
     assert learner.anchor is not None
-    for ours, theirs in zip(learner.anchor.parameters(), start, strict=True):
+    for ours, theirs in zip(learner.anchor.policy_weights(), start, strict=True):
         torch.testing.assert_close(ours, theirs)
-    moved = [tensor.clone() for tensor in learner.net.parameters()]
+    moved = [tensor.clone() for tensor in learner.net.policy_weights()]
     learner.iterate()
-    for ours, old, new in zip(learner.anchor.parameters(), start, moved, strict=True):
+    for ours, old, new in zip(learner.anchor.policy_weights(), start, moved, strict=True):
         torch.testing.assert_close(ours, old + 0.25 * (new - old))
     learner.close()
+
+
+def test_the_anchor_is_a_policy_and_needs_no_critic() -> None:
+    settings = tiny_settings(loss={"anchor": 0.5}, rollout={"oracle_critic": True})
+    learner = Learner(settings)
+    learner.iterate()
+    assert learner.anchor is not None
+    assert learner.anchor.settings.critic == (2,)
+    probe = torch.from_numpy(learner.workers[0].batch.observations.copy())
+    again = Learner(settings)
+    again.set_anchor(learner.anchor.state_dict())
+    assert again.anchor is not None
+    with torch.no_grad():
+        assert torch.equal(learner.anchor(probe)[0], again.anchor(probe)[0])
+    for one in (learner, again):
+        one.close()
 
 
 def test_a_heavy_anchor_holds_the_policy_back() -> None:

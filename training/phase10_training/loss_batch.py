@@ -52,7 +52,7 @@ class LossBatch:
         advantages: float32[n].
         returns: float32[n], targets of the value.
         old_values: float32[n], values when the decision was taken (used by `value_clip` alone).
-        anchor_logits: float32[n, A] of the anchor policy, or None.
+        anchor_logits: float32[n, A] of the anchor policy, or None; those of legal actions are read.
         targets: float32[n, L], target probabilities of the legal actions in list order, or None; a row of
             zeros is a decision without a teacher.
     """

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from phase10_agents.neural.networks import FoldedWeights, PolicyValueNet, network_for
+from phase10_agents.neural.networks import ACTIONS, PolicyValueNet, network_for
 from phase10_env import Agent
 from phase10_env.equity import EquityModel
 from phase10_env.observation import state_layout
@@ -32,6 +32,8 @@ from phase10_training.settings import TrainingSettings
 __all__ = ["Learner", "Schedule", "make_network", "schedule_at", "with_other_sight"]
 
 _Statistics = dict[str, float]
+
+_ANCHOR_ROWS = 1024  # decisions that the anchor sees at once
 
 
 def make_network(settings: TrainingSettings) -> PolicyValueNet:
@@ -131,7 +133,7 @@ class Learner:
         self.snapshots_at: list[int] = []  # decisions after which each was taken
         self.anchor: PolicyValueNet | None = None
         self._as_agent = as_agent
-        self._folded_anchor: FoldedWeights | None = None
+        self._anchor_logits: list[torch.Tensor] = []  # by worker; empty without an anchor
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-3, eps=1e-5, fused=device == "cpu")
         self.decisions = 0
         self.iteration = 0
@@ -212,17 +214,39 @@ class Learner:
     def _move_anchor(self) -> None:
         """Let the anchor follow the policy slowly; it starts as a copy (the moving magnet of MMD)."""
         if self.anchor is None:
-            self.set_anchor(self.net.state_dict())
+            self.anchor = self.net.policy_copy()
             return
         rate = self.settings.optimizer.anchor_rate
         with torch.no_grad():
-            for ours, theirs in zip(self.anchor.parameters(), self.net.parameters(), strict=True):
+            for ours, theirs in zip(self.anchor.policy_weights(), self.net.policy_weights(), strict=True):
                 ours.lerp_(theirs, rate)
 
     def set_anchor(self, weights: dict[str, torch.Tensor]) -> None:
-        """Make a copy of weights the anchor."""
-        self.anchor = make_network(self.settings).to(self.net.device)
+        """Go on with the anchor of a checkpoint."""
+        self.anchor = self.net.policy_copy()
         self.anchor.load_state_dict(weights)
+
+    def _ask_anchor(self) -> list[torch.Tensor]:
+        """Return for each worker the anchor's logits of its rollout's legal actions, float32[R * B, A], else zeros."""
+        assert self.anchor is not None
+        anchor = self.anchor
+        with torch.inference_mode():
+            folded = anchor.fold()
+
+        def ask(worker: RolloutWorker, _: int) -> torch.Tensor:
+            found = torch.zeros(worker.counts.size, ACTIONS)
+            with torch.inference_mode():
+                for rows in np.array_split(worker.chosen, -(-len(worker.chosen) // _ANCHOR_ROWS) or 1):
+                    observations, legal, counts = (
+                        torch.from_numpy(array.reshape(worker.counts.size, -1)[rows])
+                        for array in (worker.observations, worker.legal, worker.counts)
+                    )
+                    found[rows], _values = anchor(
+                        observations.to(anchor.device), folded=folded, legal=(legal, counts[:, 0])
+                    )
+            return found
+
+        return self._in_parallel(ask)
 
     # ---- the update ----------------------------------------------------------------------------------------
 
@@ -232,8 +256,7 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = schedule.learning_rate
         advantages = self._normalised_advantages()
-        with torch.no_grad():
-            self._folded_anchor = self.anchor.fold() if self.anchor is not None else None
+        self._anchor_logits = self._ask_anchor() if schedule.loss.anchor else []
         minibatch = self.settings.clone.minibatch if schedule.imitating else settings.minibatch
         per_worker = max(1, minibatch // len(self.workers))
         total = np.zeros(len(STATISTICS))
@@ -298,19 +321,13 @@ class Learner:
             observations, privileged, batch = worker.minibatch(
                 parts[number], advantages[number], schedule.imitating, self.settings.clone.smoothing
             )
+            if self._anchor_logits:
+                magnet = self._anchor_logits[number][torch.from_numpy(parts[number])]
+                batch = dataclasses.replace(batch, anchor_logits=magnet)
             device = self.net.device
             if device.type != "cpu":
                 observations, batch = observations.to(device), batch.to(device)
                 privileged = None if privileged is None else privileged.to(device)
-            if schedule.loss.anchor and self.anchor is not None:
-                with torch.inference_mode():
-                    magnet, _ = self.anchor(
-                        observations,
-                        privileged,
-                        folded=self._folded_anchor,
-                        legal=(batch.legal_actions, batch.legal_counts),
-                    )
-                batch = dataclasses.replace(batch, anchor_logits=magnet)
             if self._block_gradients:
                 return self._block_gradients[number](observations, privileged, batch, schedule.loss, sizes)
             logits, values = worker.net(observations, privileged)

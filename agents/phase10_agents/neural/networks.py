@@ -335,6 +335,15 @@ class PolicyValueNet(nn.Module):
             seed=seed,
         )
 
+    def policy_copy(self) -> PolicyValueNet:
+        """Return a copy of the policy alone, with the least critic there can be; its values mean nothing."""
+        settings = msgspec.structs.replace(self.settings, critic=(2 - self.settings.actor[0] % 2,))
+        other = self.sibling(settings).to(self.device)
+        with torch.no_grad():
+            for ours, theirs in zip(other.policy_weights(), self.policy_weights(), strict=True):
+                ours.copy_(theirs)
+        return other
+
     def policy_weights(self) -> list[torch.Tensor]:
         """Return the weights that the policy depends on, as views: those of the actor, without the critic's."""
         width = self.settings.actor[0]
