@@ -148,7 +148,7 @@ def kernel(function: _Function) -> _Function:
 def vector_kernel(function: _Function) -> _Function:
     """Compile a loop over long rows of floats: as `kernel`, and sums may be reordered, or they would not vectorise.
 
-    The function and those it calls begin with `wide_registers()`. Under `NUMBA_DISABLE_JIT=1` it is plain NumPy.
+    It begins with `wide_registers()`, and so do such loops that it calls. With `NUMBA_DISABLE_JIT=1` it is plain NumPy.
     """
     if numba.config.DISABLE_JIT:
         return function

@@ -87,6 +87,12 @@ def test_labels_of_other_settings_are_refused(tmp_path: Path) -> None:
     make_labels(SMALL, tmp_path, 1)
     with pytest.raises(UsageError, match="made with samples = 2, not 3"):
         make_labels(LabelSettings(shard=64, samples=3), tmp_path, 1)
+    manifest = tmp_path / "labels.json"
+    found = json.loads(manifest.read_text())
+    manifest.write_text(
+        json.dumps({k: v for k, v in found.items() if k not in ("skip_share", "place_share")})
+    )
+    make_labels(SMALL, tmp_path, 1)  # of a time before these shares
     with pytest.raises(UsageError, match="no labels"):
         shard_files(tmp_path / "elsewhere")
     (tmp_path / "shard_00000.npz").write_bytes(b"PK")
@@ -100,7 +106,7 @@ def test_labels_of_other_settings_are_refused(tmp_path: Path) -> None:
         ({"agent": "champion"}, "compiled heuristic .* found 'champion'"),
         ({"samples": -1}, "samples must be at least 0, found -1"),
         ({"place_share": 1.5}, "place_share must be from 0 to 1, found 1.5"),
-        ({"share": 0.0}, "share must be above 0"),
+        ({"share": 0.0, "lay_share": 0.0}, "some share must be above 0"),
     ],
 )
 def test_settings_that_cannot_be_labelled_are_refused(settings: dict[str, float], sentence: str) -> None:
@@ -458,10 +464,15 @@ def test_both_lessons_follow_one_another_on_the_command_line(
     assert main([*command, out]) == 0
     assert "labels held back" in capsys.readouterr().out
     assert load_checkpoint_agent(out).net.settings.discards == 8
+    skips = str(tmp_path / "skips")
+    more = ["distill", *folders, "--start-from", out, "--epochs", "1", "--skips", "8", "--out", skips]
+    assert main(more) == 0
     assert main([*command, str(tmp_path / "third"), "--discards", "8"]) == 2
     assert "two lessons" in capsys.readouterr().err
     wrong = {
-        ("--start-from", out, "--discards", "8"): "teach --discards first",
+        ("--start-from", out, "--discards", "8"): "teach --discards first, then --lay-downs",
+        ("--start-from", skips, "--discards", "8"): "teach --discards first, then --lay-downs",
+        ("--start-from", skips, "--lay-downs", "8"): "teach --lay-downs first, then --skips",
         ("--kept", "0.5"): "--kept goes with --discards",
         ("--imitation", "0.5", "--skips", "8"): "--imitation goes with --discards",
         ("--skips", "8", "--places", "8"): "teach --skips, then --places",

@@ -172,6 +172,11 @@ def test_the_anchor_is_a_policy_and_needs_no_critic() -> None:
     assert again.anchor is not None
     with torch.no_grad():
         assert torch.equal(learner.anchor(probe)[0], again.anchor(probe)[0])
+    again.set_anchor(learner.net.state_dict())  # of a time when anchors had critics
+    assert again.anchor.settings.critic == (2,)
+    with torch.no_grad():
+        logits, _ = learner.net(probe, torch.zeros(len(probe), len(learner.net.privileged_scale)).byte())
+        assert torch.equal(again.anchor(probe)[0], logits)
     for one in (learner, again):
         one.close()
 

@@ -31,7 +31,7 @@ from phase10_env.actions import DISCARD
 from phase10_env.observation import Layout
 from phase10_env.rules.cards import WILD
 from phase10_training.errors import UsageError
-from phase10_training.grown_lessons import ERROR, UNIT
+from phase10_training.grown_lessons import ERROR, UNIT, imitation_loss
 from phase10_training.labels import Labels
 
 __all__ = ["DiscardLesson", "discard_labels", "teach_discards", "with_discard_head"]
@@ -133,13 +133,17 @@ def discard_labels(labels: Labels) -> Labels:
 def teach_discards(
     net: PolicyValueNet, labels: Labels, lesson: DiscardLesson, seed: int = 0
 ) -> Iterator[dict[str, float]]:
-    """Teach a network's discard head; after each epoch yield the mean squared error, in units of equity.
+    """Teach a network's discard head; after each epoch yield its errors.
 
     Args:
         net: from `with_discard_head`; its head changes, nothing else.
         labels: from `discard_labels`.
         lesson: how.
         seed: of the order of the labels and of what is left out.
+
+    Yields:
+        `distill/discard_error`, the root of the mean squared error in units of equity, and
+        `distill/imitation_loss`, the cross-entropy of the heuristic's discards in nats.
     """
     head = net.discards
     if head is None:
@@ -186,7 +190,4 @@ def _losses(net: PolicyValueNet, labels: Labels, dropout: float) -> tuple[torch.
         return (values - (values * valid).sum(dim=1, keepdim=True) / count) * valid
 
     difference = centred(UNIT * listed) - centred(torch.from_numpy(labels.values))
-    chosen = torch.from_numpy(labels.legal_actions == labels.chosen[:, None]) & valid
-    log_probs = torch.log_softmax(listed.masked_fill(~valid, -torch.inf), dim=1)
-    imitation = -log_probs[chosen].sum() / chosen.sum().clamp(min=1)
-    return (difference / ERROR).square().sum() / count.sum(), imitation
+    return (difference / ERROR).square().sum() / count.sum(), imitation_loss(listed, labels, valid)

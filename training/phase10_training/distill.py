@@ -2,7 +2,7 @@
 
 For a decision with legal actions a, label Q(a) and policy pi = softmax(logits / T), the loss is
 
-    ( - sum over a of pi(a) Q(a)  +  beta KL(start || pi) ) / SCALE
+    ( - sum over a of pi(a) Q(a)  +  beta KL(start || pi) ) / ERROR
 
 with the policy at the start, frozen, as a tether: its optimum is the policy improved by exp(Q / beta). In that
 start an action has at least exp(-floor) times the probability of the likeliest: a clone is so sure of what its
@@ -42,6 +42,7 @@ from phase10_training.discards import DiscardLesson, discard_labels, teach_disca
 from phase10_training.errors import UsageError, check_range
 from phase10_training.files import check_folder, check_own
 from phase10_training.grown_lessons import (
+    ERROR,
     GrownLesson,
     LayDownLesson,
     PlaceLesson,
@@ -60,8 +61,8 @@ __all__ = ["DistillOptions", "Lesson", "distill", "distill_command", "gain_of_po
 
 HELD_BACK = 0.04
 """Share of the shards that is held back to measure the gain; one at least."""
-SCALE = 0.05
-"""Win equity that counts as one unit of loss: about the standard error of a label."""
+_ORDER = ("discards", "lay-downs", "skips")
+"""Lessons that build on those before them: each fits its logits to the others' as they are."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def distill(
                 lesson.temperature,
             )
             error = torch.nn.functional.mse_loss(values, torch.from_numpy(returns[rows]))
-            loss = (lesson.tether * distance - gain) / SCALE + lesson.value * error
+            loss = (lesson.tether * distance - gain) / ERROR + lesson.value * error
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
@@ -244,7 +245,7 @@ class DistillOptions:
     kept: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
     """For --discards: share of the policy's own preferences that stays, 0.25 if not given; nothing of a former head."""
     imitation: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
-    """For --discards: weight of imitating the heuristic's discard, 0 if not given; 0.1 helps at four players."""
+    """For --discards: weight of imitating the heuristic's discard beside learning its worth, 0 if not given."""
     epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Passes over the labels; 1 if not given, 4 for --discards, 5 for --lay-downs and --skips, 8 for --places."""
     temperature: Annotated[float, tyro.conf.arg(metavar="X")] = Lesson.temperature
@@ -266,7 +267,7 @@ def distill_command(options: DistillOptions) -> None:
     manifest, files, held_files = _material(options.labels, imitates=isinstance(lesson, PlaceLesson))
     if (options.out / METRICS_FILE).exists() and (options.out / "checkpoints").exists():
         raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
-    settings, net, decisions = _pupil(options, manifest)
+    settings, net, decisions, lessons = _pupil(options, manifest, _name(lesson))
     start_net = net
     torch.set_num_threads(settings.torch_threads)
     keep: Callable[[Labels], Labels] | None = None
@@ -292,13 +293,14 @@ def distill_command(options: DistillOptions) -> None:
         logger.add_config(config_to_dict(settings))
         progress.message(f"run: {options.out}")
         start, _, agreement = gain_of_policy(start_net, held_back)
+        shown = "distill/same_as_heuristic" if isinstance(lesson, PlaceLesson) else "distill/gain"
         logger.log(0, {"distill/gain": start, "distill/same_as_heuristic": agreement})
         try:
             scale = settings.environment.reward_scale
             for seen, metrics in _taught(net, labels, held_back, lesson, scale, options.seed):
                 logger.log(seen, metrics)
-                progress.update(seen, {"distill/gain": metrics["distill/gain"]})
-                where = _save(options.out, settings, net, decisions, manifest, metrics, _name(lesson))
+                progress.update(seen, {shown: metrics[shown]})
+                where = _save(options.out, settings, net, decisions, manifest, metrics, lessons)
         except KeyboardInterrupt:
             raise Interrupted(f"the policy of the last whole epoch is in {options.out}.") from None
     result = {
@@ -306,8 +308,11 @@ def distill_command(options: DistillOptions) -> None:
         "labels": len(labels),
         "held_back": len(held_back),
         "gain_before": start,
+        "same_as_heuristic_before": agreement,
     }
     result |= {name.removeprefix("distill/"): value for name, value in metrics.items()}
+    if isinstance(lesson, PlaceLesson):  # its labels may hold no worth
+        result = {name: value for name, value in result.items() if "gain" not in name}
     if options.json.json:
         sys.stdout.write(json.dumps(result, indent=1) + "\n")
     elif isinstance(lesson, PlaceLesson):
@@ -424,23 +429,28 @@ def _gain_metrics(net: PolicyValueNet, held_back: Labels) -> dict[str, float]:
     return {"distill/gain": gain, "distill/gain_error": error, "distill/same_as_heuristic": agreement}
 
 
-def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingSettings, PolicyValueNet, int]:
-    """Return settings, network and decisions so far of the policy that is taught."""
+def _pupil(
+    options: DistillOptions, manifest: dict[str, Any], lesson: str
+) -> tuple[TrainingSettings, PolicyValueNet, int, list[str]]:
+    """Return settings, network, decisions so far and lessons, with this one, of the policy that is taught."""
     if options.start_from:
         checkpoint = load_checkpoint(options.start_from)
         settings = msgspec.convert(checkpoint.manifest["config"], TrainingSettings)
         net = policy_of(checkpoint)
         decisions = int(checkpoint.manifest["counters"]["decisions"])
         digest = checkpoint.manifest["layout_digest"]
-        before = checkpoint.manifest.get("distilled", {}).get("lesson")
-        if options.discards and before in [lesson.question for lesson in _QUESTIONS]:
-            raise UsageError(
-                f"{options.start_from!r} has learned --{before} beside what it discards; teach --discards first, "
-                f"then --{before}."
-            )
+        before = checkpoint.manifest.get("distilled", {})
+        lessons = [*before.get("lessons", [before["lesson"]] if "lesson" in before else []), lesson]
+        later = _ORDER[_ORDER.index(lesson) + 1 :] if lesson in _ORDER else ()
+        for name in later:
+            if name in lessons:
+                raise UsageError(
+                    f"{options.start_from!r} has learned --{name}, which depends on --{lesson}; teach --{lesson} "
+                    f"first, then --{name}."
+                )
     else:
         settings = load_config(TrainingSettings, options.config, [], "train")
-        net, decisions = make_network(settings), 0
+        net, decisions, lessons = make_network(settings), 0, [lesson]
         digest = settings.environment.layout.digest
     if len(net.privileged_scale):
         raise UsageError("a policy with an oracle critic cannot be distilled; labels hold no hidden state.")
@@ -449,7 +459,7 @@ def _pupil(options: DistillOptions, manifest: dict[str, Any]) -> tuple[TrainingS
             f"the policy reads observations of layout {digest}, the labels have {manifest['layout_digest']}; "
             "label for its players and level."
         )
-    return settings, net, decisions
+    return settings, net, decisions, lessons
 
 
 def _save(
@@ -459,7 +469,7 @@ def _save(
     decisions: int,
     labels: dict[str, Any],
     metrics: dict[str, float],
-    lesson: str = "all",
+    lessons: list[str],
 ) -> Path:
     ruleset = get_ruleset(settings.environment.ruleset)
     manifest = {
@@ -469,7 +479,7 @@ def _save(
         "config": config_to_dict(settings),
         "precision": net.precision,
         "counters": {"decisions": decisions},
-        "distilled": {"lesson": lesson, "labels": labels, "metrics": metrics},
+        "distilled": {"lessons": lessons, "labels": labels, "metrics": metrics},
     }
     tensors = {f"policy.{name}": value for name, value in net.state_dict().items()}
     return save_step(folder, decisions, tensors, manifest, 1)

@@ -41,6 +41,7 @@ __all__ = [
     "PlaceLesson",
     "SkipLesson",
     "grown",
+    "imitation_loss",
     "question_labels",
     "teach_question",
 ]
@@ -251,7 +252,11 @@ def teach_question(
             part = labels.rows(rows)
             logits, _ = net(torch.from_numpy(part.observations))
             listed = logits.gather(1, torch.from_numpy(part.legal_actions.astype(np.int64)))
-            loss = _imitation(listed, part) if imitates else _regression(listed, part, lesson.actions)
+            loss = (
+                imitation_loss(listed, part, torch.from_numpy(part.legal))
+                if imitates
+                else _regression(listed, part, lesson.actions)
+            )
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
@@ -286,8 +291,14 @@ def _regression(listed: torch.Tensor, labels: Labels, actions: slice) -> torch.T
     return (lead[torch.from_numpy(asked)] / ERROR).square().mean()
 
 
-def _imitation(listed: torch.Tensor, labels: Labels) -> torch.Tensor:
-    """Return the mean cross-entropy towards the heuristic's actions."""
-    chosen = torch.from_numpy((labels.legal_actions == labels.chosen[:, None]) & labels.legal)
-    log_probs = torch.log_softmax(listed.masked_fill(torch.from_numpy(~labels.legal), -torch.inf), dim=1)
-    return -log_probs[chosen].mean()
+def imitation_loss(listed: torch.Tensor, labels: Labels, valid: torch.Tensor) -> torch.Tensor:
+    """Return the mean cross-entropy towards the heuristic's actions, where these are among the valid ones.
+
+    Args:
+        listed: float32[n, L], logits in list order.
+        labels: n decisions.
+        valid: bool[n, L], places of the actions between which the choice is.
+    """
+    chosen = torch.from_numpy(labels.legal_actions == labels.chosen[:, None]) & valid
+    log_probs = torch.log_softmax(listed.masked_fill(~valid, -torch.inf), dim=1)
+    return -log_probs[chosen].sum() / chosen.sum().clamp(min=1)

@@ -53,12 +53,12 @@ class LabelSettings:
         players, rules: the table.
         agent: compiled heuristic that plays the rounds and the playouts.
         samples: orders of the stock that each legal action meets; 0: no playouts and no worth, for lessons that
-            imitate, a hundred times as fast.
+            imitate, some sixteen times as fast as with four.
         share: of the decisions with a choice that are labelled.
         lay_share: the same for decisions in which the seat may lay down its phase: they are few, and whether to
             hold the phase back is worth more than any other question.
-        skip_share: the same for the other decisions in which it may play a Skip.
-        place_share: the same for decisions where a hit goes.
+        skip_share: the same for the other decisions in which it may play a Skip; None: as `share`.
+        place_share: the same for decisions where a hit goes; None: as `share`.
         explore: share of the labelled decisions in which the best label is played instead.
         shard: decisions in one file.
         seed: of all shards.
@@ -71,8 +71,8 @@ class LabelSettings:
     samples: int = 4
     share: float = 0.3
     lay_share: float = 1.0
-    skip_share: float = 0.3
-    place_share: float = 0.3
+    skip_share: float | None = None
+    place_share: float | None = None
     explore: float = 0.15
     shard: int = 8192
     seed: int = 1
@@ -87,11 +87,15 @@ class LabelSettings:
         for name, least in (("samples", 0), ("shard", 16)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, found {getattr(self, name)}.")
-        for name in ("share", "lay_share", "skip_share", "place_share", "explore"):
+        for name in ("skip_share", "place_share"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, self.share)  # the way to fill in a frozen class
+        shares = ("share", "lay_share", "skip_share", "place_share")
+        for name in (*shares, "explore"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} must be from 0 to 1, found {getattr(self, name)}.")
-        if self.share == 0:
-            raise UsageError("share must be above 0, found 0.")
+        if not any(getattr(self, name) for name in shares):
+            raise UsageError("some share must be above 0, found 0 for all kinds of decisions.")
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,7 @@ def make_shard(settings: LabelSettings, number: int) -> Labels:
     made = 0
     while made < settings.shard:
         choose_rows(batch.games, batch.ruleset.record, policy, same, POLICY_WEIGHTS, scratch, chosen)
+        assert settings.skip_share is not None
         share = np.where(batch.action_masks[:, SKIP:].any(axis=1), settings.skip_share, settings.share)
         share[batch.action_masks[:, LAY:BUILD].any(axis=1)] = settings.lay_share
         share[batch.action_masks[:, ONTO:DISCARD].any(axis=1)] = settings.place_share
@@ -268,6 +273,8 @@ def make_labels(
     path = folder / MANIFEST_FILE
     if path.exists():
         found = json.loads(path.read_text("utf-8"))
+        share = found.get("share")
+        found = {"skip_share": share, "place_share": share} | found  # folders of a time without these two
         changed = [key for key, value in manifest.items() if found.get(key) != value]
         if changed:
             raise UsageError(
@@ -359,10 +366,10 @@ class LabelOptions:
     """Of the decisions with a choice that are labelled."""
     lay_share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.lay_share
     """The same for decisions in which the phase may be laid down."""
-    skip_share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.skip_share
-    """The same for the other decisions in which a Skip may be played."""
-    place_share: Annotated[float, tyro.conf.arg(metavar="X")] = LabelSettings.place_share
-    """The same for decisions where a hit goes that fits several groups."""
+    skip_share: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
+    """The same for the other decisions in which a Skip may be played; as --share if not given."""
+    place_share: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
+    """The same for decisions where a hit goes that fits several groups; as --share if not given."""
     workers: Annotated[int, tyro.conf.arg(metavar="N")] = 2
     """Threads."""
     game: GameOptions = field(default_factory=GameOptions)
@@ -395,7 +402,8 @@ def label_command(options: LabelOptions) -> None:
             json.dumps({"folder": str(options.out), "shards": shards, **_manifest(settings)}) + "\n"
         )
     else:
+        lesson = "" if settings.samples else " --places 64"
         sys.stdout.write(
             f"labels   {options.out}: {shards} shards of {settings.shard} decisions\n"
-            f"learn    phase10 distill {options.out} --start-from RUN --out RUN\n"
+            f"learn    phase10 distill {options.out} --start-from RUN --out RUN{lesson}\n"
         )

@@ -222,12 +222,14 @@ class Learner:
                 ours.lerp_(theirs, rate)
 
     def set_anchor(self, weights: dict[str, torch.Tensor]) -> None:
-        """Go on with the anchor of a checkpoint."""
-        self.anchor = self.net.policy_copy()
-        self.anchor.load_state_dict(weights)
+        """Go on with the anchor of a checkpoint; one that has a critic, as anchors once had, loses it."""
+        whole = weights["input_weight"].shape == self.net.input_weight.shape
+        anchor = make_network(self.settings).to(self.net.device) if whole else self.net.policy_copy()
+        anchor.load_state_dict(weights)
+        self.anchor = anchor.policy_copy() if whole else anchor
 
     def _ask_anchor(self) -> list[torch.Tensor]:
-        """Return for each worker the anchor's logits of its rollout's legal actions, float32[R * B, A], else zeros."""
+        """Return for each worker the anchor's logits of its rollout's decisions, float32[R * B, A], on the CPU."""
         assert self.anchor is not None
         anchor = self.anchor
         with torch.inference_mode():
@@ -241,9 +243,10 @@ class Learner:
                         torch.from_numpy(array.reshape(worker.counts.size, -1)[rows])
                         for array in (worker.observations, worker.legal, worker.counts)
                     )
-                    found[rows], _values = anchor(
+                    logits, _ = anchor(
                         observations.to(anchor.device), folded=folded, legal=(legal, counts[:, 0])
                     )
+                    found[rows] = logits.cpu()
             return found
 
         return self._in_parallel(ask)
