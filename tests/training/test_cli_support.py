@@ -195,3 +195,20 @@ def test_a_reader_that_goes_away_gets_no_traceback() -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait() == 1
+
+
+@pytest.mark.parametrize(("given", "found"), [(None, "1"), ("2", "2")])
+def test_a_command_computes_in_one_thread_unless_told_otherwise(given: str | None, found: str) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
+    if given is not None:
+        environment["OMP_NUM_THREADS"] = given
+    script = "import sys, phase10_training.cli as c; c.main(['rules']); import torch; print(torch.get_num_threads())"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout.splitlines()[-1] == found

@@ -158,6 +158,8 @@ def _run(arguments: Sequence[str]) -> int | None:
         raise UsageError(f"expected a command before {arguments[0]!r}; see phase10 --help.")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # agents of the user's own are modules of the folder they work in
+    # Products of these sizes gain nothing from a second thread, and two commands with two each slow down fourfold.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     function, options = load_command(arguments[0])
     return function(parse_arguments(options, arguments[1:], prog=f"phase10 {arguments[0]}"))
 
