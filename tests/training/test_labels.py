@@ -482,6 +482,13 @@ def test_both_lessons_follow_one_another_on_the_command_line(
     for words, sentence in wrong.items():
         assert main(["distill", *folders, "--out", str(tmp_path / "third"), *words]) == 2
         assert sentence in capsys.readouterr().err
+    (tmp_path / "killed" / "checkpoints" / ".step_000000000001.partial").mkdir(parents=True)
+    (tmp_path / "killed" / "metrics.jsonl").touch()
+    assert main([*command, str(tmp_path / "killed")]) == 0  # what a kill left is no run
+    assert main([*command, str(tmp_path / "killed")]) == 2
+    assert "already holds a run" in capsys.readouterr().err
+    assert main(["distill", *folders, "--out", str(tmp_path / "third"), "--config", "four-players"]) == 2
+    assert "plays with 4 players, the labels are for 2" in capsys.readouterr().err
     assert main(["distill", folders[0], folders[0], "--out", str(tmp_path / "third")]) == 2
     assert "the same rounds" in capsys.readouterr().err
     assert not (tmp_path / "third").exists()

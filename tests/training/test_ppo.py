@@ -249,6 +249,12 @@ def test_shaping_changes_advantages_and_leaves_returns_without_bootstrap_as_they
         ("environment", {"reward": "win"}, "environment.reward"),
         ("environment", {"num_players": 7}, "environment.num_players"),
         ("optimizer", {"anchor_rate": 0.0}, "optimizer.anchor_rate"),
+        ("optimizer", {"final_entropy": -0.1}, "optimizer.final_entropy must be at least 0"),
+        ("loss", {"anchor": -1.0}, "loss.anchor must be at least 0"),
+        ("loss", {"entropy": -0.5}, "loss.entropy must be at least 0"),
+        ("loss", {"value_clip": 0.0}, "loss.value_clip must be above 0"),
+        ("advantage", {"gae_lambda": 1.5}, "advantage.gae_lambda must be from 0 to 1"),
+        ("environment", {"reward_scale": 0.0}, "environment.reward_scale must be above 0"),
         ("checkpoint", {"keep": 0}, "checkpoint.keep"),
     ],
 )

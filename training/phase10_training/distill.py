@@ -241,7 +241,7 @@ class DistillOptions:
     places: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
     """Teach only where a hit goes that fits several groups, likewise, by imitation of the heuristic."""
     discards: Annotated[int, tyro.conf.arg(metavar="UNITS")] = 0
-    """Teach only what to discard, through a new head of so many units for all cards; before all others."""
+    """Teach only what to discard, through a new head of so many units for all cards; before --lay-downs."""
     kept: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
     """For --discards: share of the policy's own preferences that stays, 0.25 if not given; nothing of a former head."""
     imitation: Annotated[float | None, tyro.conf.arg(metavar="X")] = None
@@ -265,7 +265,7 @@ def distill_command(options: DistillOptions) -> None:
     check_own("--out", options.out, METRICS_FILE)
     check_folder("--out", options.out)
     manifest, files, held_files = _material(options.labels, imitates=isinstance(lesson, PlaceLesson))
-    if (options.out / METRICS_FILE).exists() and (options.out / "checkpoints").exists():
+    if any((options.out / "checkpoints").glob("step_*")):  # one that a kill cut off has another name
         raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
     settings, net, decisions, lessons = _pupil(options, manifest, _name(lesson))
     start_net = net
@@ -339,13 +339,6 @@ def _material(folders: tuple[Path, ...], imitates: bool) -> tuple[dict[str, Any]
     for folder in folders:
         manifest, files = shard_files(folder)
         first = first or manifest
-        seed = manifest["seed"]
-        if seed in seeds:
-            raise UsageError(
-                f"{str(seeds[seed])!r} and {str(folder)!r} hold the same rounds (seed {seed}), so that labels held "
-                "back would be learned; label with another --seed."
-            )
-        seeds[seed] = folder
         if manifest.get("samples") == 0 and not imitates:
             raise UsageError(
                 f"{str(folder)!r} holds labels without playouts (samples = 0), which teach --places alone; label with "
@@ -357,10 +350,18 @@ def _material(folders: tuple[Path, ...], imitates: bool) -> tuple[dict[str, Any]
                     f"{str(folder)!r} holds labels with {key} = {manifest[key]!r}, {str(folders[0])!r} with "
                     f"{first[key]!r}; teach labels of one game at a time."
                 )
+        seed = manifest["seed"]
+        if seed in seeds:
+            raise UsageError(
+                f"{str(seeds[seed])!r} and {str(folder)!r} hold the same rounds (seed {seed}), so that labels held "
+                "back would be learned; label with another --seed."
+            )
+        seeds[seed] = folder
         behind = max(1, round(HELD_BACK * len(files)))
         if len(files) <= behind:
             raise UsageError(
-                f"{str(folder)!r} holds {len(files)} shard, expected two at least; make more labels."
+                f"{str(folder)!r} holds {len(files)} shard, expected two at least; make more labels: 'phase10 label' "
+                "with the same --out and more --decisions."
             )
         learnt += files[:-behind]
         held += files[-behind:]
@@ -454,6 +455,16 @@ def _pupil(
         digest = settings.environment.layout.digest
     if len(net.privileged_scale):
         raise UsageError("a policy with an oracle critic cannot be distilled; labels hold no hidden state.")
+    if settings.environment.num_players != manifest["players"]:
+        raise UsageError(
+            f"the policy plays with {settings.environment.num_players} players, the labels are for "
+            f"{manifest['players']}; "
+            + (
+                "label with its --players."
+                if options.start_from
+                else "choose another --config or --start-from."
+            )
+        )
     if digest != manifest["layout_digest"]:
         raise UsageError(
             f"the policy reads observations of layout {digest}, the labels have {manifest['layout_digest']}; "

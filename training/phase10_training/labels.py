@@ -357,7 +357,7 @@ class LabelOptions:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """Folder for the shards."""
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = 1_000_000
-    """Labelled decisions in all."""
+    """Labelled decisions in all, rounded up to whole shards, two at least."""
     agent: Annotated[str, tyro.conf.arg(metavar="SPEC")] = "aware"
     """Compiled heuristic that plays rounds and playouts."""
     samples: Annotated[int, tyro.conf.arg(metavar="N")] = 4
@@ -394,7 +394,7 @@ def label_command(options: LabelOptions) -> None:
             f"decisions and workers must be at least 1, found {options.decisions} and {options.workers}."
         )
     check_own("--out", options.out, MANIFEST_FILE)
-    shards = -(-options.decisions // settings.shard)
+    shards = max(2, -(-options.decisions // settings.shard))  # one to learn from, one to hold back
     with TrainingProgress(shards * settings.shard, 0, f"labels in {options.out}") as progress:
         make_labels(settings, options.out, shards, options.workers, lambda done: progress.update(done, {}))
     if options.json.json:

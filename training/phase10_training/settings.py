@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -279,6 +280,46 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 self.environment.reward,
             ),
         ]
+        problems += self._numbers_below_zero()
         for wrong, sentence, found in problems:
             if wrong:
                 raise UsageError(f"{sentence}, found {found!r}; change it in the config or with --set.")
+
+    def _numbers_below_zero(self) -> list[tuple[bool, str, object]]:
+        """Return the problem, or not, of each number that is a weight, a share or a count."""
+        loss, advantage, clone = self.loss, self.advantage, self.clone
+        numbers: dict[str, float] = {
+            **{
+                f"loss.{name}": getattr(loss, name)
+                for name in ("policy", "value", "entropy", "anchor", "clone")
+            },
+            "optimizer.final_entropy": self.optimizer.final_entropy,
+            "optimizer.critic_warmup": self.optimizer.critic_warmup,
+            "clone.decisions": clone.decisions,
+            "clone.final_learning_rate": clone.final_learning_rate,
+            "environment.shaping": self.environment.shaping,
+            "evaluation.every": self.evaluation.every,
+            "evaluation.test_deals": self.evaluation.test_deals,
+        }
+        positive: dict[str, float] = {
+            "loss.clip": loss.clip,
+            "loss.value_clip": 1.0 if loss.value_clip is None else loss.value_clip,
+            "clone.learning_rate": clone.learning_rate,
+            "clone.minibatch": clone.minibatch,
+            "environment.reward_scale": self.environment.reward_scale,
+        }
+        shares: dict[str, float] = {
+            "advantage.gamma": advantage.gamma,
+            "advantage.gae_lambda": advantage.gae_lambda,
+        }
+        return [
+            *(
+                (not 0 <= value < math.inf, f"{name} must be at least 0", value)
+                for name, value in numbers.items()
+            ),
+            *(
+                (not 0 < value < math.inf, f"{name} must be above 0", value)
+                for name, value in positive.items()
+            ),
+            *((not 0 <= value <= 1, f"{name} must be from 0 to 1", value) for name, value in shares.items()),
+        ]

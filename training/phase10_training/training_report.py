@@ -42,7 +42,11 @@ def print_result(folder: Path, results: Sequence[EvaluationResult], picture: Pat
     console.print(f"checkpoint   {latest_checkpoint(folder)}", soft_wrap=True)
     if picture is not None:
         console.print(f"picture      {picture}", soft_wrap=True)
-    console.print(f"play it      phase10 evaluate checkpoint:{folder} --against greedy", soft_wrap=True)
+    players = round(1 / results[0].par) if results else 2
+    table_of = "" if players == 2 else f" --players {players}"
+    console.print(
+        f"play it      phase10 evaluate checkpoint:{folder} --against greedy{table_of}", soft_wrap=True
+    )
 
 
 def draw_result(
