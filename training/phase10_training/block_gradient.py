@@ -26,9 +26,8 @@ from phase10_training.fused_loss import STATISTICS, LossBatch, LossSettings, Los
 
 __all__ = ["BlockGradient"]
 
-_NUMBERS = (
-    3 * 2**17
-)  # a block's first-layer outputs: 1.5 MB stay in a second-level cache, more blocks cost time
+_NUMBERS = 3 * 2**17
+"""First-layer outputs of a block: 1.5 MB stay in a second-level cache, and more blocks cost time by their number."""
 _LANES = 16  # a product is quickest where its width is a multiple of the float32 numbers in a register
 
 _Lists = tuple[torch.Tensor, torch.Tensor]

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -54,6 +55,7 @@ class DiscardLesson:
         kept: share of the policy's own logits of discards that stays, if they came from no head.
         imitation: weight of the cross-entropy towards the heuristic's discard, beside the squared error in units of
             ERROR.
+        question: what it is about, and the name of the option that asks for it.
     """
 
     units: int = 128
@@ -64,6 +66,7 @@ class DiscardLesson:
     dropout: float = 0.3
     kept: float = 0.25
     imitation: float = 0.0
+    question: ClassVar[str] = "discards"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be taught."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -77,6 +77,7 @@ class Lesson:
         minibatch: decisions in one gradient step.
         learning_rate, final_learning_rate: linear between.
         value: weight of the critic's squared error, in rewards.
+        question: what it is about.
     """
 
     epochs: int = 1
@@ -87,6 +88,7 @@ class Lesson:
     learning_rate: float = 2e-4
     final_learning_rate: float = 2e-5
     value: float = 0.25
+    question: ClassVar[str] = "all"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be taught."""
@@ -267,7 +269,7 @@ def distill_command(options: DistillOptions) -> None:
     manifest, files, held_files = _material(options.labels, imitates=isinstance(lesson, PlaceLesson))
     if any((options.out / "checkpoints").glob("step_*")):  # one that a kill cut off has another name
         raise UsageError(f"{str(options.out)!r} already holds a run; choose another --out.")
-    settings, net, decisions, lessons = _pupil(options, manifest, _name(lesson))
+    settings, net, decisions, lessons = _pupil(options, manifest, lesson.question)
     start_net = net
     torch.set_num_threads(settings.torch_threads)
     keep: Callable[[Labels], Labels] | None = None
@@ -396,13 +398,6 @@ def _lesson(options: DistillOptions) -> AnyLesson:
     return Lesson(
         temperature=options.temperature, tether=options.tether, final_learning_rate=rate / 10, **own
     )
-
-
-def _name(lesson: AnyLesson) -> str:
-    """Return the name of a lesson, as a checkpoint has it."""
-    if isinstance(lesson, GrownLesson):
-        return lesson.question
-    return "discards" if isinstance(lesson, DiscardLesson) else "all"
 
 
 def _taught(

@@ -280,12 +280,12 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 self.environment.reward,
             ),
         ]
-        problems += self._numbers_below_zero()
+        problems += self._numbers_out_of_range()
         for wrong, sentence, found in problems:
             if wrong:
                 raise UsageError(f"{sentence}, found {found!r}; change it in the config or with --set.")
 
-    def _numbers_below_zero(self) -> list[tuple[bool, str, object]]:
+    def _numbers_out_of_range(self) -> list[tuple[bool, str, object]]:
         """Return the problem, or not, of each number that is a weight, a share or a count."""
         loss, advantage, clone = self.loss, self.advantage, self.clone
         numbers: dict[str, float] = {

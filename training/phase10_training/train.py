@@ -492,5 +492,5 @@ def train_command(options: TrainOptions) -> int | None:
         }
         sys.stdout.write(json.dumps(found, indent=1) + "\n")
     else:
-        print_result(run.folder, results, picture)
+        print_result(run.folder, results, picture, run.settings.environment.num_players)
     return None

@@ -15,8 +15,10 @@ from phase10_training.metrics import read_metrics
 __all__ = ["draw_result", "print_result"]
 
 
-def print_result(folder: Path, results: Sequence[EvaluationResult], picture: Path | None) -> None:
-    """Print win shares with intervals, and where everything of the run is."""
+def print_result(
+    folder: Path, results: Sequence[EvaluationResult], picture: Path | None, players: int
+) -> None:
+    """Print win shares with intervals at tables of so many players, and where everything of the run is."""
     from rich.console import Console
     from rich.table import Table
 
@@ -42,7 +44,6 @@ def print_result(folder: Path, results: Sequence[EvaluationResult], picture: Pat
     console.print(f"checkpoint   {latest_checkpoint(folder)}", soft_wrap=True)
     if picture is not None:
         console.print(f"picture      {picture}", soft_wrap=True)
-    players = round(1 / results[0].par) if results else 2
     table_of = "" if players == 2 else f" --players {players}"
     console.print(
         f"play it      phase10 evaluate checkpoint:{folder} --against greedy{table_of}", soft_wrap=True
