@@ -214,7 +214,7 @@ def test_a_clone_does_not_change_with_its_original() -> None:
     ("parameters", "message"),
     [
         ({"ruleset": "offical"}, "the nearest is 'official'"),
-        ({"ruleset": "nowhere.toml"}, "expected a readable ruleset file"),
+        ({"ruleset": "nowhere.toml"}, "expected a readable file with rules"),
         ({"players": 7}, "expected 2 to 6 players"),
         ({"episode": "round"}, "reward='equity'"),
     ],
